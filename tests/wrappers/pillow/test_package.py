@@ -168,7 +168,7 @@ def make_wheel(source, directory, environment):
     return wheel
 
 
-WHEEL_HAS = {"_core.abi3.so", "__init__.py", "__init__.pyi", "transforms.pyi",
+WHEEL_HAS = {"_core.abi3.so", "__init__.py", "__init__.pyi", "transforms.py",
              "py.typed", "_pillow/hook.py", "_pillow/check.bin", "_store/samples.py", "site.zip",
              "waiting/_stoker_waiting.py", "bin/stoker", "lib/libstoker.so"}
 RUN_BY_WHEEL = """

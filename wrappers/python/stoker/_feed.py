@@ -7,9 +7,12 @@
 docs/feed.md says what is promised.
 """
 
+from __future__ import annotations
+
 import operator
 import os
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 import torchvision.transforms
 from torch import Generator
@@ -21,6 +24,12 @@ from ._base.processors import processors
 from ._feeding.epoch import Epoch
 from ._feeding.memory import FileMemory
 from ._torchvision import exact
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from typing import Any
+
+    _Path = str | bytes | os.PathLike[str]
 
 __all__ = ["Feed"]
 
@@ -63,8 +72,10 @@ class Feed:
     """Gives the same batches as torch's DataLoader with num_workers=1: each file is opened by Pillow, converted to RGB,
     transformed, and collated."""
 
-    def __init__(self, paths, labels=None, *, transform=None, batch_size=1, shuffle=False,
-                 generator=None, threads=None, drop_last=False, prefetch=2):
+    def __init__(self, paths: Sequence[_Path] | Iterable[_Path], labels: Sequence[Any] | None = None, *,
+                 transform: Callable[[Any], Any] | None = None, batch_size: int = 1, shuffle: bool = False,
+                 generator: Generator | int | None = None, threads: int | None = None, drop_last: bool = False,
+                 prefetch: int = 2) -> None:
         """paths      of the images
         labels     one for each; None: there are none, and None is given in their place
         transform  of stoker.transforms, of torchvision, or any callable: from an image to a tensor, or to
@@ -72,17 +83,19 @@ class Feed:
         generator  as DataLoader's, or a number to seed one with
         threads    that read and decode; None: as many as there are processors
         prefetch   how many batches are made ahead
+
+        Raises ValueError for labels that are not one for each path, and for a prefetch below 0.
         """
-        self.paths = _sequence("paths", paths)
-        self.labels = None if labels is None else _sequence("labels", labels)
+        self.paths: Sequence[_Path] = _sequence("paths", paths)
+        self.labels: Sequence[Any] | None = None if labels is None else _sequence("labels", labels)
         if labels is not None and len(labels) != len(self.paths):
             raise ValueError(f"{len(labels)} labels for {len(self.paths)} paths")
         if not all(map(callable, _transforms_of(transform))):
             raise TypeError(f"transform is {transform!r}, which cannot be called")
         self.transform = transform
-        self.generator = _generator(generator)
-        self.threads = processors() if threads is None else whole_number("threads", threads, 1)
-        self.prefetch = whole_number("prefetch", prefetch, 0)
+        self.generator: Generator | None = _generator(generator)
+        self.threads: int = processors() if threads is None else whole_number("threads", threads, 1)
+        self.prefetch: int = whole_number("prefetch", prefetch, 0)
         self.batch_sampler = BatchSampler(_sampler(len(self.paths), shuffle, self.generator),
                                           batch_size, drop_last)
         self.buffer_pool = _core.feed_buffer_pool(self.prefetch + 2, False)
@@ -98,8 +111,11 @@ class Feed:
         """Returns the callables for each image, as they are now."""
         return _transforms_of(self.transform)
 
-    def __iter__(self):
+    def __iter__(self) -> Iterator[tuple[Any, Any]]:
+        """Yields (images, labels): default_collate's results for the transform's values and for the labels, or None.
+        The iterator has close(). It raises a batch's error at that batch, and goes on. Raises RuntimeError in a child
+        of fork."""
         return Epoch(self)
 
-    def __len__(self):
+    def __len__(self) -> int:
         return len(self.batch_sampler)

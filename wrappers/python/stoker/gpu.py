@@ -8,7 +8,10 @@ One pass over the bytes pads, crops, flips and normalises (docs/gpu.md). On the 
 torchvision's functions make of the same crops and flips, to the last bit.
 """
 
+from __future__ import annotations
+
 import concurrent.futures
+from typing import TYPE_CHECKING
 
 import torch
 
@@ -16,9 +19,12 @@ from . import _gpu_core
 from ._gpu import device
 from ._gpu.images import bytes_of, each, image_table, type_of
 
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
 __all__ = ["NoDevice", "augment"]
 
-NoDevice = device.NoDevice
+NoDevice: type[RuntimeError] = device.NoDevice
 
 
 def _draw(count, spare, padding, flip, generator):
@@ -67,8 +73,10 @@ def _run(batch, count, threads):
         list(pool.map(lambda i: _gpu_core.run(batch, bounds[i], bounds[i + 1]), range(threads)))
 
 
-def augment(images, indices=None, *, mean, std, padding=0, flip=False, fill=0, size=None,
-            dtype=torch.float32, channels_last=False, generator=None, threads=1):
+def augment(images: torch.Tensor, indices: torch.Tensor | Sequence[int] | None = None, *,
+            mean: float | Sequence[float], std: float | Sequence[float], padding: int = 0, flip: bool = False,
+            fill: int | Sequence[int] = 0, size: tuple[int, int] | None = None, dtype: torch.dtype = torch.float32,
+            channels_last: bool = False, generator: torch.Generator | None = None, threads: int = 1) -> torch.Tensor:
     """Returns a batch of normalised images: (byte / 255 - mean) / std.
 
     `images` are all there are, as bytes, count x height x width x channels, on a GPU or not; `indices`

@@ -4,8 +4,11 @@
     for images, labels in loader: ...
 """
 
+from __future__ import annotations
+
 import collections
 import os
+from typing import TYPE_CHECKING
 
 from ._base.numbers import whole_number
 from ._gpu import cuda
@@ -13,6 +16,16 @@ from ._gpu.device import of as open_device
 from ._gpu.device_sink import DeviceSink
 from ._gpu.host_sink import HostSink
 from ._gpu.images import NCHW, Recipe
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+    from typing import Any, Literal
+
+    import torch
+
+    _Layout = Literal["NCHW", "NHWC"]
+    _Values = float | Sequence[float] | None
+    _Name = int | str
 
 __all__ = ["Loader"]
 
@@ -47,29 +60,37 @@ class Loader:
     workers, and none on the processor. A slot (docs/batches.md) is locked for the GPU when a batch first lies in it,
     and so is the memory of decoded files. If it may not be locked, that is a MemoryError; pin=False locks nothing."""
 
-    def __init__(self, source, labels=None, *, device=None, mean=None, std=None, dtype=None,
-                 layout=NCHW, input_layout=None, images=None, prefetch=2, pin=True, **further):
+    def __init__(self, source: Iterable[Any], labels: Any = None, *, device: torch.device | str | int | None = None,
+                 mean: _Values = None, std: _Values = None, dtype: torch.dtype | None = None, layout: _Layout = NCHW,
+                 input_layout: _Layout | None = None, images: _Name | Sequence[_Name] | None = None,
+                 prefetch: int = 2, pin: bool = True, **further: Any) -> None:
+        """Raises NoDevice for a GPU that cannot be used, RuntimeError if CUDA was begun in the process that has forked
+        this one, and ValueError or TypeError if the arguments do not fit together."""
         prefetch = whole_number("prefetch", prefetch, 0)
         recipe = Recipe(mean, std, dtype, layout, input_layout, _names(images))
-        self.source = _source(source, labels, further)
+        self.source: Any = _source(source, labels, further)
         index = cuda.find(device)
         self._sink = HostSink(recipe) if index is None else _device_sink(index, recipe, pin)
-        self.device = self._sink.device
+        self.device: torch.device = self._sink.device
         # Without workers the data set and the program draw from the same generators, in the order of their calls.
         waits = index is None or getattr(self.source, "num_workers", None) == 0
-        self.prefetch = 0 if waits else prefetch
+        self.prefetch: int = 0 if waits else prefetch
         if self.source is not source and index is not None and pin:  # a Feed of this loader's own
             self.source.share(self.prefetch + UNDER_WAY)
 
-    def __iter__(self):
+    def __iter__(self) -> Iterator[Any]:
+        """Begins a pass, for one thread. Several passes may run at the same time if the source allows it. An exception
+        of the source comes at its batch; another pass may follow, and the next batch if the source goes on. Raises
+        MemoryError if slots cannot be locked, or the device has no memory left. Raises RuntimeError if the driver has
+        failed; another Loader opens it anew."""
         self._sink.let_go()
         kind = _Batches if type(self._sink) is HostSink else _Sending
         return kind(iter(self.source), self._sink, self.prefetch)
 
-    def __len__(self):
+    def __len__(self) -> int:
         return len(self.source)
 
-    def __getattr__(self, name):
+    def __getattr__(self, name: str) -> Any:
         if name == "source":  # before there is one
             raise AttributeError(name)
         return getattr(self.source, name)

@@ -14,8 +14,11 @@ A pipeline takes the path of a file, a file's bytes, an image of Pillow's, or an
 an array for Image.fromarray(array).
 """
 
+from __future__ import annotations
+
 import io
 import os
+from typing import TYPE_CHECKING
 
 import PIL.JpegImagePlugin  # noqa: F401  (before ours: see _torchvision/replaced.py)
 import torchvision.transforms  # noqa: F401
@@ -30,6 +33,18 @@ from ._torchvision.exact import T
 __all__ = ["CIFAR10_MEAN", "CIFAR10_STD", "Compose", "IMAGENET_MEAN", "IMAGENET_STD",
            "PadRandomCropFlip", "RandomResizedCropFlip", "ResizeCenterCrop", "ResizeRandomCropFlip"]
 
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+    from typing import Any
+
+    import numpy
+    from torchvision.transforms import InterpolationMode as _Mode
+
+    _Source = str | os.PathLike[str] | bytes | bytearray | memoryview | Image.Image | numpy.ndarray[Any, Any]
+    _Size = int | Sequence[int]
+    _Values = Sequence[float] | None
+    _Fill = int | tuple[int, int, int]
+
 IMAGENET_MEAN = (0.485, 0.456, 0.406)
 IMAGENET_STD = (0.229, 0.224, 0.225)
 CIFAR10_MEAN = (0.4914, 0.4822, 0.4465)
@@ -39,11 +54,12 @@ CIFAR10_STD = (0.2470, 0.2435, 0.2616)
 class Compose:
     """Transforms one after the other, with as many of them as possible done at once."""
 
-    def __init__(self, transforms):
+    def __init__(self, transforms: Iterable[Callable[[Any], Any]] | Any) -> None:
         """transforms: a list of callables, or a Compose of torchvision's."""
-        self.transforms = list(getattr(transforms, "transforms", transforms))
+        self.transforms: list[Callable[[Any], Any]] = list(getattr(transforms, "transforms", transforms))
 
-    def __call__(self, image):
+    def __call__(self, image: _Source) -> Any:
+        """Returns a tensor, where the transforms make one, else an image of Pillow's."""
         image = _opened(image)
         lazy = _lazy_of(image) if lazy_images.is_float32() else None
         tensor_tail.know_v2()
@@ -83,9 +99,9 @@ def _end_of(mean, std):
 class RandomResizedCropFlip(Compose):
     """RandomResizedCrop, RandomHorizontalFlip, ToTensor, Normalize (mean=None: without)."""
 
-    def __init__(self, size=224, scale=(0.08, 1.0), ratio=(3 / 4, 4 / 3),
-                 interpolation=T.InterpolationMode.BILINEAR, flip=0.5,
-                 mean=IMAGENET_MEAN, std=IMAGENET_STD):
+    def __init__(self, size: _Size = 224, scale: Sequence[float] = (0.08, 1.0),
+                 ratio: Sequence[float] = (3 / 4, 4 / 3), interpolation: _Mode = T.InterpolationMode.BILINEAR,
+                 flip: float = 0.5, mean: _Values = IMAGENET_MEAN, std: _Values = IMAGENET_STD) -> None:
         super().__init__([T.RandomResizedCrop(size, scale, ratio, interpolation),
                           T.RandomHorizontalFlip(flip)] + _end_of(mean, std))
 
@@ -93,16 +109,17 @@ class RandomResizedCropFlip(Compose):
 class ResizeCenterCrop(Compose):
     """Resize, CenterCrop, ToTensor, Normalize (mean=None: without)."""
 
-    def __init__(self, resize=256, size=224, interpolation=T.InterpolationMode.BILINEAR,
-                 mean=IMAGENET_MEAN, std=IMAGENET_STD):
+    def __init__(self, resize: _Size = 256, size: _Size = 224, interpolation: _Mode = T.InterpolationMode.BILINEAR,
+                 mean: _Values = IMAGENET_MEAN, std: _Values = IMAGENET_STD) -> None:
         super().__init__([T.Resize(resize, interpolation), T.CenterCrop(size)] + _end_of(mean, std))
 
 
 class ResizeRandomCropFlip(Compose):
     """Resize, RandomCrop, RandomHorizontalFlip, ToTensor, Normalize (mean=None: without)."""
 
-    def __init__(self, resize=(256, 256), size=224, interpolation=T.InterpolationMode.BILINEAR,
-                 flip=0.5, mean=IMAGENET_MEAN, std=IMAGENET_STD):
+    def __init__(self, resize: _Size = (256, 256), size: _Size = 224,
+                 interpolation: _Mode = T.InterpolationMode.BILINEAR, flip: float = 0.5,
+                 mean: _Values = IMAGENET_MEAN, std: _Values = IMAGENET_STD) -> None:
         super().__init__([T.Resize(resize, interpolation), T.RandomCrop(size),
                           T.RandomHorizontalFlip(flip)] + _end_of(mean, std))
 
@@ -111,6 +128,7 @@ class PadRandomCropFlip(Compose):
     """RandomCrop of the padded image, RandomHorizontalFlip, ToTensor, Normalize (mean=None:
     without)."""
 
-    def __init__(self, size=32, padding=4, fill=0, flip=0.5, mean=CIFAR10_MEAN, std=CIFAR10_STD):
+    def __init__(self, size: _Size = 32, padding: _Size = 4, fill: _Fill = 0, flip: float = 0.5,
+                 mean: _Values = CIFAR10_MEAN, std: _Values = CIFAR10_STD) -> None:
         super().__init__([T.RandomCrop(size, padding, fill=fill), T.RandomHorizontalFlip(flip)]
                          + _end_of(mean, std))
