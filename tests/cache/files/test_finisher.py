@@ -412,6 +412,8 @@ def test_the_first_open_waits(jobs, origin, file, started):
     assert counted["read_bytes"] <= SIZE + FORGOTTEN
     stderr, said = job.end()
     assert said["mapped"] == [] and said["hits"] == 1, stderr
+    waited = said["read_ahead"]  # for the file, and not for the answer that it has not changed
+    assert (waited["awaited"], waited["there"], waited["asked_s"]) == (1, 0, 0)
 
 
 def test_many_first_opens(jobs, origin, file):
