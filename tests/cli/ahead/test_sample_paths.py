@@ -144,6 +144,18 @@ def test_lists_that_lie_deeper(names):
     assert files(Data(dataset=None, base=Data(inner=Data(reader=reader))), (4,)) == [names()[4]]
 
 
+def test_tables_of_hugging_face(names):
+    datasets = pytest.importorskip("datasets")
+    data = datasets.Dataset.from_dict({"label": range(COUNT), "image": names()})
+    assert files(data, (1, 3)) == [names()[1], names()[3]]
+    data = data.cast_column("image", datasets.Image())
+    assert files(data, (1, 3)) == [names()[1], names()[3]]
+    both = datasets.concatenate_datasets([data, data.select([2, 0])])
+    assert files(both, (7, 6, 5), 7) == [names()[0], names()[2], names()[5]]
+    shuffled = data.shuffle(seed=1)
+    assert files(Data(dataset=shuffled)) == [names()[label] for label in shuffled["label"]]
+
+
 @pytest.mark.parametrize("attributes", [
     {}, {"samples": []}, {"samples": ["one.jpg"]}, {"classes": ["cat", "dog"]}, {"samples": [1, 2, 3]},
     {"samples": ["/tmp"] * 3}, {"dataset": None}, {"files": ["missing.jpg"] * 6}, {"files": ["/missing.jpg"] * 6},

@@ -1,6 +1,7 @@
 """Names of files in the lists that a data set has, and the directories that they are relative to.
 
-Nothing of the program's runs here. Only values of the exact types of Python, NumPy, pandas and torch are looked into.
+Nothing of the program's runs here. Only values of the exact types of Python, NumPy, pandas, Arrow and torch are looked
+into.
 """
 
 import os
@@ -40,16 +41,26 @@ def rows_of(value, kinds="USO"):
 
 def _tables_of(value):
     """Yields the Rows of a list, or of each column of a table."""
-    pandas = sys.modules.get("pandas")
-    if pandas and type(value) is getattr(pandas, "Series", None):
+    kind, pandas, arrow = type(value), sys.modules.get("pandas"), sys.modules.get("pyarrow")
+    if pandas and kind is getattr(pandas, "Series", None):
         yield Rows(len(value), lambda indices: value.take(list(indices)).tolist())
-    elif pandas and type(value) is getattr(pandas, "DataFrame", None):
+    elif pandas and kind is getattr(pandas, "DataFrame", None):
         for column in range(min(value.shape[1], _PARTS)):
             yield from _tables_of(value.iloc[:, column])
+    elif arrow and kind is getattr(arrow, "Table", None):
+        yield from map(rows_of_arrow, islice(value.columns, _PARTS))
     else:
         rows = rows_of(value)
         if rows is not None:
             yield rows
+
+
+def rows_of_arrow(column):
+    """Returns the Rows of a column of an Arrow table. A column of images, as Hugging Face has them, has paths."""
+    arrow = sys.modules["pyarrow"]
+    if arrow.types.is_struct(column.type) and column.type.get_field_index("path") >= 0:
+        column = arrow.chunked_array([chunk.field("path") for chunk in column.chunks], arrow.string())
+    return Rows(len(column), lambda indices: [column[index].as_py() for index in indices])
 
 
 def names_in(value, most, roots):

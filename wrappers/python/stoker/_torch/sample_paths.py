@@ -5,11 +5,12 @@ command verifies each: it reads only a few files until the job has opened some o
 (name_lists.py).
 """
 
+import sys
 from bisect import bisect_right
 from itertools import islice, zip_longest
 from types import GetSetDescriptorType
 
-from .name_lists import Names, directories_in, names_by_ids, names_in, rows_of
+from .name_lists import Names, directories_in, names_by_ids, names_in, rows_of, rows_of_arrow
 
 _DEPTH = 4  # objects within a data set
 _INNER = 32  # attributes of an object that are looked into
@@ -33,6 +34,8 @@ def _find(dataset, most, depth, roots, seen):
         return []
     seen.add(id(dataset))
     roots = [*directories_in(attributes), *roots]
+    if attributes.get("_indices") is not None and "_data" in attributes:
+        return _through_table(attributes, most, depth, roots, seen)
     return (_through_indices(attributes, most, depth, roots, seen)
             or _through_parts(attributes, depth, roots, seen)
             or _own(attributes, most, roots) or _by_ids(attributes, most, roots)
@@ -56,6 +59,16 @@ def _through_indices(attributes, most, depth, roots, seen):
         return []
     reached = max(map(int, indices.take(range(min(indices.count, _LOOKED_AT)))), default=0)
     return [_behind(indices, names) for names in _find(inner, reached, depth - 1, roots, seen)]
+
+
+def _through_table(attributes, most, depth, roots, seen):
+    """A data set of Hugging Face's that was shuffled or filtered: a table of the indices in its table."""
+    table = (attributes_of(attributes["_indices"]) or {}).get("table")
+    arrow = sys.modules.get("pyarrow")
+    if arrow is None or type(table) is not arrow.Table or len(table) <= most:
+        return []
+    indices = rows_of_arrow(table.column(0))
+    return [_behind(indices, names) for names in _find(attributes["_data"], 0, depth - 1, roots, seen)]
 
 
 def _behind(indices, names):
