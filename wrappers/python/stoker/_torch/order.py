@@ -4,6 +4,7 @@ Paths are sent as the pass goes on, as many as the command takes. The indices th
 the order: the first difference ends it.
 """
 
+import sys
 from array import array
 
 from .._base.own import is_own
@@ -85,8 +86,9 @@ class Order:
         self._expect(first)
         self._send(0)
 
-    def __del__(self):
-        self.close()
+    def __del__(self, is_ending=sys.is_finalizing):
+        if not is_ending():  # then modules lose their names
+            self.close()
 
     def close(self):
         for each in (*self._files, *self.rests):

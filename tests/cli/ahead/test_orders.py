@@ -1,0 +1,133 @@
+"""A loader sends paths to the command in its order, as long as the pass is as it was foretold."""
+
+import contextlib
+import os
+import socket
+import struct
+
+import pytest
+
+from stoker._torch import ahead
+from stoker._torch.order import WINDOW
+from stoker._torch.sample_paths import paths_of
+
+COUNT = 4000
+HEAD = struct.Struct("=QQQ")
+
+
+class Data:
+    def __init__(self, **attributes):
+        vars(self).update(attributes)
+
+
+class Command:
+    """Receives what a loader sends."""
+
+    def __init__(self, monkeypatch):
+        self._hearing = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        place = f"stoker-orders-{os.getpid()}"
+        self._hearing.bind("\0" + place)
+        self._hearing.listen(8)
+        self._hearing.settimeout(20)
+        monkeypatch.setenv("STOKER_ORDERS", place)
+        self.connections = []
+
+    def accept(self):
+        connection = self._hearing.accept()[0]
+        connection.setblocking(False)
+        self.connections.append(connection)
+        return connection
+
+    def close(self):
+        for each in (self._hearing, *self.connections):
+            each.close()
+
+
+def received(connection):
+    """Returns the paths that have come, and the last (done, asked); None instead of these once it is closed."""
+    paths, state = [], ()
+    with contextlib.suppress(BlockingIOError):
+        while True:
+            message = connection.recv(1 << 16)
+            if not message:
+                return paths, None
+            state = HEAD.unpack(message[:HEAD.size])[1:]
+            paths += message[HEAD.size:].decode().split("\0")[:-1]
+    return paths, state
+
+
+@pytest.fixture
+def command(monkeypatch):
+    command = Command(monkeypatch)
+    yield command
+    command.close()
+
+
+@pytest.fixture(scope="module")
+def names(tmp_path_factory):
+    directory = tmp_path_factory.mktemp("names")
+    for kind in "am":
+        (directory / f"{kind}0.jpg").touch()
+    return lambda kind: [f"{directory}/{kind}{number}.jpg" for number in range(COUNT)]
+
+
+def begin(data, indices):
+    return ahead.begin(iter(indices), data, lambda most: paths_of(data, most))
+
+
+def batches(step=7):
+    order = [number * step % COUNT for number in range(COUNT)]
+    return order, [order[at:at + 8] for at in range(0, COUNT, 8)]
+
+
+def test_a_window_and_then_all(command, names):
+    order, asked = batches()
+    data = Data(samples=names("a"))
+    begun = begin(data, asked)
+    connection = command.accept()
+    paths, state = received(connection)
+    assert paths == [data.samples[index] for index in order[:WINDOW]] and state == (0, 0)
+    for batch in asked:
+        ahead.follow(begun, batch, 2)
+        further, said = received(connection)
+        paths, state = paths + further, said or state
+    assert paths == [data.samples[index] for index in order]
+    assert state[1] - state[0] <= 3 * 8 and COUNT - 64 <= state[1] <= COUNT
+
+
+def test_the_first_difference_ends_it(command, names):
+    data = Data(samples=names("a"))
+    begun = begin(data, batches()[1])
+    connection = command.accept()
+    for batch in batches(step=9)[1][:8]:
+        assert received(connection)[1] is not None
+        ahead.follow(begun, batch, 0)
+    assert received(connection)[1] is None
+
+
+def test_each_list_is_believed_alone(command, names):
+    data = Data(images=names("a"), masks=names("m"))
+    asked = batches()[1]
+    begun = begin(data, asked)
+    of_images, of_masks = command.accept(), command.accept()
+    assert received(of_images)[0][1] == data.images[7] and received(of_masks)[0][1] == data.masks[7]
+    of_images.send(b"b")
+    for batch in asked[:20]:
+        ahead.follow(begun, batch, 0)
+    del begun
+    begun = begin(data, asked)
+    assert received(command.accept())[0][1] == data.images[7]
+    command._hearing.settimeout(0.1)
+    with pytest.raises(socket.timeout):
+        command.accept()
+
+
+def test_an_item_unlike_the_first_ends_its_list(command, names):
+    data = Data(images=names("a"), masks=[*names("m")[:3000], *[None] * 1000])
+    asked = batches(step=1)[1]
+    begun = begin(data, asked)
+    of_images, of_masks = command.accept(), command.accept()
+    for batch in asked:
+        ahead.follow(begun, batch, 0)
+        images = received(of_images)
+    assert images[1] is not None and received(of_masks)[1] is None
