@@ -33,7 +33,7 @@ def report(jpegs, environment, tmp_path):
 
 def test_everything_is_proven(report):
     samplings, filters, rgb, counts, _ = report()
-    assert samplings == 6 and filters == [1, 2, 3, 4, 5] and rgb is True
+    assert samplings == 7 and filters == [1, 2, 3, 4, 5] and rgb is True
     assert counts == {"images": 1, "settled": {}, "resized": 0}
 
 
@@ -107,7 +107,7 @@ def test_what_differs_is_left_to_pillow(report, tmp_path):
     assert none[3] == {"images": 0, "settled": {"unproven": 1}, "resized": 1}
     assert none[4] == good[4]
     resize = report(before=wrong("plan[3] == 2"), home=tmp_path / "c")
-    assert resize[:3] == [6, [1, 3, 4, 5], True]
+    assert resize[:3] == [7, [1, 3, 4, 5], True]
     assert resize[3] == {"images": 1, "settled": {}, "resized": 0} and resize[4] == good[4]
 
 

@@ -10,6 +10,7 @@
 struct header {
     bool quantization[TABLES], dc[TABLES], ac[TABLES]; /* there, and sound */
     uint8_t uses[COMPONENTS];                          /* the components' quantization tables */
+    uint8_t components;
     bool has_frame;
 };
 
@@ -67,10 +68,12 @@ static bool read_huffman(struct header *header, const uint8_t *at, size_t left)
 
 static bool read_frame(struct header *header, const uint8_t *at, size_t left)
 {
-    if (header->has_frame || left != 6 + 3 * COMPONENTS || at[0] != 8 || at[5] != COMPONENTS) {
+    if (header->has_frame || left < 6 || at[0] != 8 || (at[5] != 1 && at[5] != COMPONENTS) ||
+        left != 6 + 3 * (size_t)at[5]) {
         return false;
     }
-    for (int i = 0; i < COMPONENTS; i++) {
+    header->components = at[5];
+    for (int i = 0; i < header->components; i++) {
         header->uses[i] = at[6 + 3 * i + 2];
     }
     header->has_frame = true;
@@ -79,10 +82,11 @@ static bool read_frame(struct header *header, const uint8_t *at, size_t left)
 
 static bool read_scan(const struct header *header, const uint8_t *at, size_t left)
 {
-    if (!header->has_frame || left != 4 + 2 * COMPONENTS || at[0] != COMPONENTS) {
+    if (!header->has_frame || left != 4 + 2 * (size_t)header->components ||
+        at[0] != header->components) {
         return false;
     }
-    for (int i = 0; i < COMPONENTS; i++) {
+    for (int i = 0; i < header->components; i++) {
         uint8_t tables = at[1 + 2 * i + 1], uses = header->uses[i];
         if (uses >= TABLES || !header->quantization[uses] || (tables >> 4) >= TABLES ||
             (tables & 15) >= TABLES || !header->dc[tables >> 4] || !header->ac[tables & 15]) {

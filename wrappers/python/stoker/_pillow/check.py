@@ -53,9 +53,9 @@ def proven():
 # ---- finding out ----
 
 def samples():
-    """Yields (sampling, is RGB, JPEG) of each image of the kinds that become plans."""
+    """Yields (sampling, is RGB, JPEG) of each image of one scan. A grey one becomes an RGB image."""
     for sampling, kind, jpeg in images.samples():
-        if len(sampling) == 3 and kind != images.PROGRESSIVE:
+        if kind != images.PROGRESSIVE:
             yield sampling, kind == images.RGB, jpeg
 
 

@@ -15,7 +15,7 @@ from .._base.own import attempt, is_own
 from .._store import setting
 from . import callers, check, ordinary, pending, take, versions
 from .pending import new_image
-from .plan import FILTERS, Access, Plan, reference, materialise
+from .plan import FILTERS, Access, GreyPlan, Plan, reference, materialise
 
 _FIELD = versions.FIELD
 _PLAIN = versions.PLAIN
@@ -35,16 +35,20 @@ def _plan_of(image):
     """Returns the image's plan, or None. An untouched JPEG becomes a plan here, if it can."""
     core = image.__dict__.get(_FIELD)
     if core is None and type(image) is _Jpeg and image.tile:
-        if _Jpeg.load is _hooked_load and "load" not in image.__dict__ and image.palette is None:
+        if _is_loaded_here(image):
             return _taken_plan(image)
         image.load()
         core = image.__dict__.get(_FIELD)
     return core if type(core) is Plan else None
 
 
-def _taken_plan(image):
+def _is_loaded_here(image):
+    return _Jpeg.load is _hooked_load and "load" not in image.__dict__ and image.palette is None
+
+
+def _taken_plan(image, mode="RGB"):
     """Loads the image as its load() does. Returns its plan, or None if it has pixels now."""
-    plan = take.take(image)
+    plan = take.take(image, mode)
     if plan is None:
         take.load_plainly(image)
     return plan
@@ -85,6 +89,8 @@ def _get_im(self):
     core = self.__dict__.get(_FIELD)
     if type(core) is Plan:
         _materialise(self, core)
+    elif type(core) is GreyPlan:
+        materialise(self, core)
     return _PLAIN["im"](self)
 
 
@@ -154,7 +160,19 @@ def _copied(image):
 
 
 def _converted(image, mode=None, *arguments, **named):
-    return _copied(image) if mode == "RGB" and not arguments and not named else None
+    if mode != "RGB" or arguments or named:
+        return None
+    if type(image) is _Jpeg and image.mode == "L" and image.tile and image.__dict__.get(_FIELD) is None:
+        return _of_grey(image)
+    return _copied(image)
+
+
+def _of_grey(image):
+    """Returns the RGB image of a grey JPEG that was not loaded. The grey image is loaded then, without pixels."""
+    plan = None
+    if _is_loaded_here(image) and "transparency" not in image.info:
+        plan = _taken_plan(image, "L")
+    return None if plan is None else new_image(image, plan)
 
 
 def _cropped(image, box=None):

@@ -153,8 +153,9 @@ def _is_taken(form):
     """Returns true if loading the image would not read the file, either. For an MPO file Pillow
     reads more than the header."""
     if headers.knows(form):
-        return take.sampled_size(form) is not None and _is_pillows(form.head[:16])
-    return (take.jpeg_size(form) is not None and b"MPF\0" not in form.head
+        is_one = take.sampled_size(form) is not None or take.may_become_rgb(form)
+        return is_one and _is_pillows(form.head[:16])
+    return ((take.jpeg_size(form) is not None or take.may_become_rgb(form)) and b"MPF\0" not in form.head
             and _is_pillows(form.head[:16]))
 
 

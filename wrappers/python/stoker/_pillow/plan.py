@@ -4,6 +4,8 @@ A plan does not change, but for two notes: `used` is set when another image was 
 ordinary core image once it is wanted. Each image has a plan of its own.
 """
 
+from PIL import Image
+
 from .. import _core
 from .._base.counters import DAMAGED, IMAGES
 from .._store import sources
@@ -92,6 +94,31 @@ class Plan:
         return versions.core_from_pixels(self.size, pixels) if memory is None else core
 
 
+class GreyPlan:
+    """The core image of a grey JPEG that became an RGB image, until the grey one itself is wanted."""
+
+    __slots__ = ("source", "size", "cell")
+
+    mode = "L"
+    bands = 1
+    readonly = 0
+
+    def __init__(self, source, size):
+        self.source = source
+        self.size = size
+        self.cell = {"core": None}
+
+    def core(self):
+        """Returns an ordinary core image. Raises what Pillow raises."""
+        data = self.source.read()
+        if data is not None:
+            return versions.core(versions.load_plainly(data))
+        pixels = self.source.decode(Plan.whole(self.source, self.size).order(1), None)
+        if type(pixels) is int:
+            raise sources.error_of(pixels)
+        return versions.core(Image.frombytes("L", self.size, pixels))
+
+
 def within(outer, box):
     """Returns a box that is given relative to another box's upper left corner."""
     x, y = outer[:2]
@@ -126,10 +153,11 @@ def materialise(image, plan):
 
 
 def image_of(source):
-    """Returns the whole JPEG as an ordinary image, decoded by Pillow."""
+    """Returns the whole JPEG as an ordinary RGB image, decoded by Pillow."""
     data = source.read()
     if data is not None:
-        return versions.load_plainly(data)
+        image = versions.load_plainly(data)
+        return image if image.mode == "RGB" else versions.plainly("convert", image, "RGB")
     size = source.probe()[:2]
     pixels = Plan.whole(source, size).pixels(4)
     if type(pixels) is int:

@@ -14,18 +14,19 @@ from .._base.header import LARGEST_IMAGE, SPARSEST, is_likely, sampling  # noqa:
 from .._base.own import is_own
 from .._store import sources
 from . import check, pending, versions
-from .plan import Plan
+from .plan import GreyPlan, Plan
 
-YCBCR, RGB = 1, 2  # enum stk_color
+GREY, YCBCR, RGB = range(3)  # enum stk_color
 
 _load_read = JpegImagePlugin.JpegImageFile.load_read
 
 
-def take(image):
-    """Puts a plan into an image whose pixels are wanted now, and returns it. Returns None if Pillow is to load it."""
+def take(image, mode="RGB"):
+    """Puts a plan into an image whose pixels are wanted now, and returns it. Returns None if Pillow is to load it. The
+    plan of an image of mode L is that of its RGB image."""
     parts = []
     try:
-        plan = _take(image, parts)
+        plan = _take(image, parts, mode)
     except Exception as error:
         if not is_own(error):
             raise
@@ -35,9 +36,9 @@ def take(image):
     return plan
 
 
-def _take(image, parts):
+def _take(image, parts, mode):
     """Does what take() does, but may raise. `parts` then holds the bytes that were read from a stream."""
-    reason = _obstacle(image)
+    reason = _obstacle(image, mode)
     if reason is not None:
         return _left(reason)
     form = _opened_form(image)
@@ -53,9 +54,10 @@ def _take(image, parts):
     if read is None:
         return _left(STREAM)
     source, info = read
-    if _may_have_form(image.size, info):
+    components = len(mode)
+    if _may_have_form(image.size, info, components):
         info = source.proven(info)
-    reason = _flaw(image.size, info)
+    reason = _flaw(image.size, info, components)
     if reason is not None:
         return _left(reason)
     return _taken(image, source, len(source) if parts else info[8])
@@ -73,19 +75,19 @@ def _taken(image, source, end):
     if type(image.fp) is io.BufferedReader:
         sources.tell_decoded(image.fp, source)
     _leave(image, len(source), end)
-    image.__dict__[versions.FIELD] = plan
+    image.__dict__[versions.FIELD] = GreyPlan(source, image.size) if image.mode == "L" else plan
     pending.wait(image)
     return plan
 
 
-def _obstacle(image):
+def _obstacle(image, mode):
     """Returns the reason for which an image is left to Pillow unread, or None."""
-    if image.mode != "RGB":
+    if image.mode != mode:
         return DRAFT if image.decoderconfig else MODE
     if image.decoderconfig:
         return DRAFT
     own = image.__dict__
-    if (image.tile != [("jpeg", (0, 0) + image.size, 0, ("RGB", ""))]
+    if (image.tile != [("jpeg", (0, 0) + image.size, 0, (mode, ""))]
             or "jpeg" in Image.DECODERS
             or "load_read" in own or "load_seek" in own or "tile_prefix" in own
             or JpegImagePlugin.JpegImageFile.load_read is not _load_read):
@@ -111,33 +113,35 @@ def _sampling(image):
     return tuple((h, v) for _, h, v, _ in image.layer)
 
 
-def _flaw(size, info):
+def _flaw(size, info, wanted=3):
     """Returns the reason for which a read image of this size is left to Pillow, or None. Pillow raises errors at
-    load(), so a file is taken only if it has one scan and its end is in place."""
+    load(), so a file is taken only if its end is in place and nothing in it can fail."""
     if info is None:
         return DAMAGED
     (width, height, components, color, precision,
      progressive, arithmetic, multiscan, end, sound) = info
-    flaw = _flaw_of_kind(components, color, precision, progressive, arithmetic, multiscan)
+    flaw = _flaw_of_kind(components, color, precision, progressive, arithmetic, multiscan, wanted)
     if flaw is None and (not end or not sound or (width, height) != size
                          or not is_likely(width, height, end)):
         return DAMAGED
     return flaw
 
 
-def _may_have_form(size, info):
+def _may_have_form(size, info, components):
     """Returns true for a file of several scans that has nothing else against it. Errors may be anywhere in
     such a file, so a form is the proof that it can be loaded."""
     return (info is not None and (info[5] or info[7]) and not info[9]
-            and _flaw(size, info[:9] + (1,)) is None)
+            and _flaw(size, info[:9] + (1,), components) is None)
 
 
-def _flaw_of_kind(components, color, precision, progressive, arithmetic, multiscan):
-    """Returns a reason that depends neither on the size nor on damage, or None."""
+def _flaw_of_kind(components, color, precision, progressive, arithmetic, multiscan, wanted=3):
+    """Returns a reason that depends neither on the size nor on damage, or None. So many components are wanted."""
     if (progressive or multiscan) and not check.proven().scans:
         return SCANS
-    if components != 3 or precision != 8 or arithmetic:
+    if components != wanted or precision != 8 or arithmetic:
         return UNPROVEN
+    if wanted == 1:
+        return None if color == GREY else UNPROVEN
     if color not in (YCBCR, RGB) or (color == RGB and not check.proven().rgb):
         return UNPROVEN
     return None
@@ -273,6 +277,12 @@ def sampled_size(source):
     if limit is not None and info[0] * info[1] > limit:
         return None
     return info[:2]
+
+
+def may_become_rgb(form):
+    """Returns true for the form of a grey JPEG, of which an RGB image can be made."""
+    return (form.info[2] == 1 and _flaw(form.info[:2], form.info, 1) is None
+            and sampling(form.head) in check.proven().samplings)
 
 
 def is_taken(kind):
