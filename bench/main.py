@@ -10,7 +10,7 @@ import ground
 import report
 
 PARTS = ("hit", "stat", "uncovered", "miss", "outside", "epochs", "first", "decode", "stages",
-         "entropy", "form", "memory", "samples", "image", "batches", "feed", "warm", "scan",
+         "entropy", "form", "memory", "samples", "image", "recipes", "batches", "feed", "warm", "scan",
          "big", "readers", "outgrown")
 ASKED_FOR = ("peers", "gpu")  # what only `make bench-peers` and `make bench-gpu` do
 

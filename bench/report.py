@@ -15,7 +15,7 @@ OUT = os.path.join(REPOSITORY, "build", "bench")
 DOCUMENT = os.path.join(REPOSITORY, "docs", "performance-figures.md")
 BEGIN, END = "<!-- figures: written by bench/report.py -->", "<!-- end of the figures -->"
 ORDER = ("hit", "stat", "uncovered", "miss", "outside", "epochs", "first", "decode",
-         "peers", "stages", "entropy", "form", "memory", "samples", "image", "batches", "feed", "warm",
+         "peers", "stages", "entropy", "form", "memory", "samples", "image", "recipes", "batches", "feed", "warm",
          "scan", "big", "readers", "outgrown", "gpu")
 HEADS = ("what", "Stoker", "peer", "compared (quartiles)", "goal", "met")
 

@@ -1,0 +1,46 @@
+"""Recipes as their projects write them: processor time a sample in later epochs, plainly and under Stoker."""
+
+import os
+import sys
+
+import ground
+from measure import Table, in_us, ratio, times
+from parts import epochs
+
+SCRIPT = os.path.join(ground.REPOSITORY, "bench", "recipes_script.py")
+IMAGES, STARTS, EPOCHS = 60, 3, 5
+FORGOTTEN = 3  # epochs, in which forms are made and templates noted
+RECIPES = {  # the goal of each, over plain
+    "torchvision, ImageFolder": 6, "webdataset's pil": 6, "HF parquet + torchvision": 6,
+    "np.array(Image.open())": None, "cv2.imread": None,
+    "cv2.imread + RandomResizedCrop, as albumentations": 2.2,
+    "torchvision.io.read_image": None, "torchvision.io.decode_jpeg + transforms": 4}
+
+
+def later(printed):
+    """{recipe: nanoseconds a sample of its later epochs}."""
+    found = {}
+    for line in printed.splitlines():
+        ns, _, recipe = line.partition(" ")
+        found.setdefault(recipe, []).append(float(ns))
+    return {recipe: each[FORGOTTEN:] for recipe, each in found.items()}
+
+
+def one_start(images, tier):
+    """The epochs plainly, and under Stoker."""
+    command = [sys.executable, SCRIPT, images, str(EPOCHS)]
+    ours, _ = ground.run_stoker(images, tier + ":1G", command)
+    return later(ground.run(command)), later(ours)
+
+
+def measure():
+    table = Table("recipes")
+    with epochs.some_images(IMAGES) as (images, tier):
+        starts = [one_start(images, tier) for _ in range(times(STARTS))]
+    for recipe in starts[0][0]:
+        plain, ours = ([start[side][recipe] for start in starts] for side in (0, 1))
+        table.row(recipe, "us", in_us(ours), in_us(plain), peer_name="plain", goal=RECIPES[recipe], at_least=True,
+                  compared=ratio(plain, ours), decimals=0)
+    table.note("processor time of one process without workers, %d photographs of 75 KB, 500 x 375; the"
+               " first %d epochs are left out" % (IMAGES, FORGOTTEN))
+    return table
