@@ -184,15 +184,15 @@ static struct stripe *my_stripe(struct stk_run_file *file)
     return &file->stripes[number - 1];
 }
 
-static void add(struct stripe *stripe, size_t counter, uint64_t amount)
+static void add(_Atomic uint64_t *counter, uint64_t amount)
 {
-    atomic_fetch_add_explicit(&stripe->counters[counter], amount, memory_order_relaxed);
+    atomic_fetch_add_explicit(counter, amount, memory_order_relaxed);
 }
 
 void stk_run_count(struct stk_run *run, size_t counter, uint64_t amount)
 {
     if (run->file != NULL) {
-        add(my_stripe(run->file), counter, amount);
+        add(&my_stripe(run->file)->counters[counter], amount);
     }
 }
 
@@ -269,12 +269,12 @@ static unsigned count_epoch(struct stk_run *run, uint32_t record)
     return epoch < STK_RUN_EPOCHS ? epoch : STK_RUN_EPOCHS - 1;
 }
 
-static void count_first_hit(struct stripe *stripe, const struct stk_run_open_counts *open)
+static void count_first_hit(_Atomic uint64_t *counters, const struct stk_run_open_counts *open)
 {
     if (open->awaited) {
-        add(stripe, STK_RUN_COUNTER(awaited), 1);
+        add(&counters[STK_RUN_COUNTER(awaited)], 1);
     } else if (open->wait_ns > 0) {
-        add(stripe, STK_RUN_COUNTER(asked_ns), (uint64_t)open->wait_ns);
+        add(&counters[STK_RUN_COUNTER(asked_ns)], (uint64_t)open->wait_ns);
     }
 }
 
@@ -284,24 +284,24 @@ unsigned stk_run_count_open(struct stk_run *run, const struct stk_run_open_count
         return 0;
     }
     unsigned epoch = count_epoch(run, open->record);
-    struct stripe *stripe = my_stripe(run->file);
-    size_t row = STK_RUN_COUNTER(epochs) + epoch * STK_COUNT_KINDS;
+    _Atomic uint64_t *counters = my_stripe(run->file)->counters;
+    _Atomic uint64_t *row = &counters[STK_RUN_COUNTER(epochs) + epoch * STK_COUNT_KINDS];
     bool hit = open->kind == STK_COUNT_HITS;
-    add(stripe, row + STK_COUNT_OPENS, 1);
+    add(&row[STK_COUNT_OPENS], 1);
     bool cached = hit || open->fetched;
-    add(stripe, row + (cached ? STK_COUNT_BYTES_CACHE : STK_COUNT_BYTES_ORIGIN), open->bytes);
+    add(&row[cached ? STK_COUNT_BYTES_CACHE : STK_COUNT_BYTES_ORIGIN], open->bytes);
     if (open->kind != STK_COUNT_OPENS) {
-        add(stripe, row + open->kind, 1);
+        add(&row[open->kind], 1);
     }
     if (hit) {
-        add(stripe, STK_RUN_COUNTER(tiers) + open->tier % STK_TIERS, 1);
+        add(&counters[STK_RUN_COUNTER(tiers) + open->tier % STK_TIERS], 1);
     }
     if (hit && epoch == 0) {
-        count_first_hit(stripe, open);
+        count_first_hit(counters, open);
     }
     if (open->wait_ns > 0) {
-        add(stripe, row + STK_COUNT_WAIT_NS, (uint64_t)open->wait_ns);
-        add(stripe, STK_RUN_COUNTER(waits) + stk_waits_bucket(open->wait_ns), 1);
+        add(&row[STK_COUNT_WAIT_NS], (uint64_t)open->wait_ns);
+        add(&counters[STK_RUN_COUNTER(waits) + stk_waits_bucket(open->wait_ns)], 1);
     }
     return epoch;
 }
