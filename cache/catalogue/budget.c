@@ -98,9 +98,8 @@ int64_t stk_budget_headroom_of(int64_t blocks)
     return share < ASIDE_MOST_BLOCKS ? share : ASIDE_MOST_BLOCKS;
 }
 
-void stk_budget_free(struct stk_budget *budget, int64_t blocks, int64_t inodes)
+void stk_budget_try_again(struct stk_budget *budget)
 {
-    stk_budget_release(budget, blocks, inodes);
     atomic_fetch_add(&budget->generation, 1);
 }
 
@@ -108,7 +107,7 @@ void stk_budget_set(struct stk_budget *budget, int64_t blocks, int64_t inodes)
 {
     atomic_store(&budget->blocks, blocks);
     atomic_store(&budget->inodes, inodes);
-    atomic_fetch_add(&budget->generation, 1);
+    stk_budget_try_again(budget);
 }
 
 void stk_budget_note_error(struct stk_budget *budget, int error)

@@ -31,8 +31,8 @@ bool stk_budget_reserve(struct stk_budget *budget, int64_t blocks, int64_t inode
 /* Returns how many blocks an entry could still take. Another process may take them first. */
 int64_t stk_budget_left(const struct stk_budget *budget);
 void stk_budget_release(struct stk_budget *budget, int64_t blocks, int64_t inodes);
-/* Gives back what a removed entry took. Refused files are then tried again. */
-void stk_budget_free(struct stk_budget *budget, int64_t blocks, int64_t inodes);
+/* Has refused files tried again: more may fit than before. */
+void stk_budget_try_again(struct stk_budget *budget);
 
 /*
  * Reserves headroom for the catalogue, which must grow even when entries have filled the budget: a

@@ -134,7 +134,7 @@ static bool look(const struct stk_tier *tier, bool pressed_before)
 static void press(const struct stk_tier *tier, struct stk_pressure *verdict, bool pressed)
 {
     if (atomic_exchange(&verdict->pressed, pressed) != 0 && !pressed) {
-        stk_budget_free(&tier->shared->budget, 0, 0);
+        stk_budget_try_again(&tier->shared->budget);
     }
 }
 

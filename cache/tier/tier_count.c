@@ -160,7 +160,7 @@ void stk_tier_release(struct stk_tier_shared *tier, int64_t blocks, int64_t inod
 void stk_tier_free(struct stk_tier_shared *tier, int64_t blocks, int64_t inodes)
 {
     stk_tier_release(tier, blocks, inodes);
-    stk_budget_free(&tier->budget, 0, 0);
+    stk_budget_try_again(&tier->budget);
 }
 
 /* ---- counting anew ---- */
@@ -217,6 +217,6 @@ int stk_tier_recount_end(struct stk_tier_shared *tier, const struct stk_recount 
     correct(&inodes, found_inodes, recount->ever_announced_inodes,
             slack_of(tier, atomic_load(&budget->inodes)));
     error = stk_ledger_close(fd, &count);
-    stk_budget_free(budget, 0, 0); /* what was refused may fit now */
+    stk_budget_try_again(budget);
     return error;
 }
