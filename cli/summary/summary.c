@@ -290,31 +290,19 @@ static void add_blocks(const struct figures *figures)
     add_unfinished(finished);
 }
 
-/* Returns what kept reading ahead from being faster. */
-static const char *limit_text(const struct figures *figures)
-{
-    static const char *const texts[STK_AHEAD_COUNTS] = {
-        [STK_AHEAD_FILES] = "",
-        [STK_AHEAD_STORAGE_NS] = "; storage was the limit",
-        [STK_AHEAD_PROCESSORS_NS] = "; processors were the limit",
-        [STK_AHEAD_ROOM_NS] = "; room in the tiers was the limit",
-        [STK_AHEAD_WINDOW_NS] = ", as many as the loaders foretold"};
-    return texts[figures_ahead_limit(figures)];
-}
-
 /* Adds the files that the command read, and how far it was ahead of the job. */
 static void add_read_ahead(const struct figures *figures)
 {
     char size[STK_SIZE_TEXT];
     const uint64_t *ahead = figures->counts->ahead;
+    enum stk_ahead_count limit = figures_ahead_limit(figures);
     uint64_t lead = figures_lead(figures);
-    char *how_far = lead > 0 ? must_format(", on average %" PRIu64 " files ahead of the workers%s",
-                                           lead, limit_text(figures))
-                             : must_copy(limit_text(figures));
+    char *how_far = lead > 0 ? must_format(", %" PRIu64 " ahead", lead) : must_copy("");
+    if (limit != STK_AHEAD_FILES) {
+        how_far = must_append(how_far, "; limit: %s", figures_limit_name(limit));
+    }
     if (ahead[STK_AHEAD_FILES] > 0) {
-        lines_add(EPOCHS,
-                  "  %" PRIu64 " files (%s) read ahead: %" PRIu64
-                  " were there when they were first opened%s",
+        lines_add(CACHES, "  read ahead: %" PRIu64 " files (%s), %" PRIu64 " were there in time%s",
                   ahead[STK_AHEAD_FILES], size_text(size, ahead[STK_AHEAD_BYTES]), figures->there,
                   how_far);
     }

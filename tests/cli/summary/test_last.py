@@ -91,7 +91,7 @@ def test_one_whose_terminal_was_closed(jobs, data, state, last):
     status, out, err = wait_for(lambda: (lambda told: told if told[0] == 0 else None)(last()))
     assert (status, err) == (0, "")
     assert out.startswith(f"ended with {128 + signal.SIGHUP} after ")
-    assert "\nstoker: 3 opens of 3 files" in out
+    assert "\nstoker: the command was killed by SIGHUP; 3 opens of 3 files" in out
 
 
 def test_the_environment_alone(jobs, data, state, last):
