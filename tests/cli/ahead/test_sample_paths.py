@@ -9,6 +9,7 @@ import pytest
 import torch
 from torch.utils.data import ConcatDataset, Dataset, Subset
 
+from stoker._base.own import is_own
 from stoker._torch.sample_paths import names_of, paths_of
 
 COUNT = 6
@@ -144,6 +145,15 @@ def test_lists_that_lie_deeper(names):
     assert files(Data(dataset=None, base=Data(inner=Data(reader=reader))), (4,)) == [names()[4]]
 
 
+@pytest.mark.parametrize("kind", LISTS)
+def test_a_list_that_is_too_short(kind, names):
+    """Is an error of ours, by which the order ends."""
+    found = paths_of(Data(samples=LISTS[kind](names())), 0)
+    with pytest.raises(LookupError) as raised:
+        found[0].take((COUNT,))
+    assert is_own(raised.value.with_traceback(raised.value.__traceback__.tb_next))
+
+
 def test_tables_of_hugging_face(names):
     datasets = pytest.importorskip("datasets")
     data = datasets.Dataset.from_dict({"label": range(COUNT), "image": names()})
@@ -153,6 +163,12 @@ def test_tables_of_hugging_face(names):
     both = datasets.concatenate_datasets([data, data.select([2, 0])])
     assert files(both, (7, 6, 5), 7) == [names()[0], names()[2], names()[5]]
     shuffled = data.shuffle(seed=1)
+    with pytest.raises(IndexError) as raised:
+        files(shuffled, (COUNT,))
+    at = raised.value.__traceback__
+    while at.tb_frame.f_globals["__name__"] == __name__:
+        at = at.tb_next
+    assert is_own(raised.value.with_traceback(at))
     assert files(Data(dataset=shuffled)) == [names()[label] for label in shuffled["label"]]
 
 

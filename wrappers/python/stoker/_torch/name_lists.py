@@ -43,7 +43,7 @@ def _tables_of(value):
     """Yields the Rows of a list, or of each column of a table."""
     kind, pandas, arrow = type(value), sys.modules.get("pandas"), sys.modules.get("pyarrow")
     if pandas and kind is getattr(pandas, "Series", None):
-        yield Rows(len(value), lambda indices: value.take(list(indices)).tolist())
+        yield Rows(len(value), lambda indices: value.take(_within(len(value), indices)).tolist())
     elif pandas and kind is getattr(pandas, "DataFrame", None):
         for column in range(min(value.shape[1], _PARTS)):
             yield from _tables_of(value.iloc[:, column])
@@ -55,12 +55,20 @@ def _tables_of(value):
             yield rows
 
 
+def _within(count, indices):
+    """Returns the indices as a list. Raises IndexError, since the error that a library raises would be the program's."""
+    asked = list(indices)
+    if asked and not 0 <= min(asked) <= max(asked) < count:
+        raise IndexError("no such row")
+    return asked
+
+
 def rows_of_arrow(column):
     """Returns the Rows of a column of an Arrow table. A column of images, as Hugging Face has them, has paths."""
     arrow = sys.modules["pyarrow"]
     if arrow.types.is_struct(column.type) and column.type.get_field_index("path") >= 0:
         column = arrow.chunked_array([chunk.field("path") for chunk in column.chunks], arrow.string())
-    return Rows(len(column), lambda indices: [column[index].as_py() for index in indices])
+    return Rows(len(column), lambda indices: [column[index].as_py() for index in _within(len(column), indices)])
 
 
 def names_in(value, most, roots):
