@@ -308,7 +308,7 @@ def test_images_that_came_from_elsewhere(jobs, data, scratch):
     """As those of a table do: nothing went wrong, and nothing was cached."""
     photograph(scratch / "one.jpg")
     script = ("import io, sys; from PIL import Image\n"
-              "for _ in range(3): Image.open(io.BytesIO(open(sys.argv[1], 'rb').read())).load()")
+              "for _ in range(3): Image.open(io.BytesIO(open(sys.argv[1], 'rb').read())).tobytes()")
     ran = jobs.run([sys.executable, "-c", script, scratch / "one.jpg"], path=data, timeout=60)
     assert ran.json["decode"]["images"] == 3
     assert "NOTHING WAS SERVED" not in ran.stderr and "Is the path right?" not in ran.stderr
@@ -353,7 +353,7 @@ def test_nothing_saved_is_not_said(jobs, scratch):
     directory.mkdir()
     photograph(directory / "one.jpg")
     settle()
-    script = "import sys; from PIL import Image\nfor _ in range(4): Image.open(sys.argv[1]).load()"
+    script = "import sys; from PIL import Image\nfor _ in range(4): Image.open(sys.argv[1]).tobytes()"
     ran = jobs.run([sys.executable, "-c", script, directory / "one.jpg"], path=directory, timeout=60)
     told = ran.samples
     said = re.search(r"^  4 images decoded, (\d+) from decoded copies \((\d+) kept, (.*)\)(.*)$",
@@ -371,7 +371,7 @@ def test_no_room_for_samples(jobs, scratch, flags, none):
     directory.mkdir()
     photograph(directory / "one.jpg")
     settle()
-    script = "import sys; from PIL import Image\nfor _ in range(4): Image.open(sys.argv[1]).load()"
+    script = "import sys; from PIL import Image\nfor _ in range(4): Image.open(sys.argv[1]).tobytes()"
     ran = jobs.run([sys.executable, "-c", script, directory / "one.jpg"], path=directory, timeout=60,
                    tier="/dev/shm:4M", flags=flags)
     said = ("4 images decoded, no decoded copies kept: no room in the cache; --tier DIR:SIZE, or --decoded SIZE, "

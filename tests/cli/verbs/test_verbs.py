@@ -28,7 +28,7 @@ def test_env_does_what_run_does_and_tells_it(jobs, scratch):
     pytest.importorskip("PIL.Image").new("RGB", (64, 64)).save(scratch / "one.jpg")
     settle()
     script = ("import sys; from PIL import Image\n"
-              "for _ in range(3): Image.open(sys.argv[1]).load()\n"
+              "for _ in range(3): Image.open(sys.argv[1]).tobytes()\n"
               "import stoker; print(stoker.counts()['images'])")
     line = ('eval "$(%s env --path "$1")"; "$2" -c "$3" "$1/one.jpg"; unset LD_PRELOAD; '
             '%s env --end; %s env --end' % ((jobs.build / "stoker",) * 3))
