@@ -18,6 +18,8 @@
 #define GROUP       STK_BIG_BLOCKS_GROUP
 #define AHEAD       2           /* blocks that are asked for ahead of the one that is copied */
 #define PIECE_BYTES (128 << 10) /* the kernel asks for at once */
+/* A reader that gets so many blocks more than it wants has read from front to back three times. */
+#define STREAM_BLOCKS 3
 
 /* Some blocks under way. */
 struct group {
@@ -368,7 +370,9 @@ static void tell(const struct group *group, unsigned published)
     stk_run_count(run, STK_RUN_COUNTER(blocks) + STK_BLOCK_BYTES_ORIGIN,
                   published * group->big->blocks.block_bytes);
     if (!group->big->ours) {
-        stk_big_mark(group->cache, group->big, STK_BIG_QUEUE_READ);
+        bool streamed = atomic_load(&group->big->ahead_blocks) >= STREAM_BLOCKS;
+        stk_big_mark(group->cache, group->big,
+                     STK_BIG_QUEUE_READ | (streamed ? (uint32_t)STK_BIG_QUEUE_STREAMED : 0));
     }
 }
 

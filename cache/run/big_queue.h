@@ -23,11 +23,12 @@
 
 /* Marks: how far such a file is. */
 enum stk_big_queue_mark {
-    STK_BIG_QUEUE_READ = 1,    /* some of its blocks were read, and are there */
-    STK_BIG_QUEUE_MAPPED = 2,  /* it was mapped while it was not whole */
-    STK_BIG_QUEUE_AWAITED = 4, /* an open waits for all of it */
-    STK_BIG_QUEUE_DONE = 8,    /* it is whole */
-    STK_BIG_QUEUE_LEFT = 16,   /* it cannot be finished in this run */
+    STK_BIG_QUEUE_READ = 1,      /* some of its blocks were read, and are there */
+    STK_BIG_QUEUE_MAPPED = 2,    /* it was mapped while it was not whole */
+    STK_BIG_QUEUE_AWAITED = 4,   /* an open waits for all of it */
+    STK_BIG_QUEUE_DONE = 8,      /* it is whole */
+    STK_BIG_QUEUE_LEFT = 16,     /* it cannot be finished in this run */
+    STK_BIG_QUEUE_STREAMED = 32, /* it is read from front to back */
 };
 
 struct stk_big_queue_slot {

@@ -8,9 +8,11 @@
 
 #include "base/clock.h"
 #include "base/options.h"
+#include "cli/ahead/begun_shards.h"
 #include "cli/ahead/order_queue.h"
 #include "cli/ahead/reading_ahead.h"
 #include "cli/ahead/scan_ahead.h"
+#include "cli/ahead/tree_evidence.h"
 #include "cli/ahead/validator.h"
 #include "cli/fill/fill_ahead.h"
 #include "cli/fill/job_cache.h"
@@ -41,6 +43,10 @@ static void *start_threads(void *context)
     if (cache != NULL && cache->options.reads_ahead) {
         scan_ahead_begin(cache);
         reading_ahead_begin(cache, ahead.request->jobs);
+    }
+    if (cache != NULL && cache->options.reads_ahead && !ahead.request->warm) {
+        tree_evidence_begin(cache);
+        begun_shards_begin(cache);
     }
     if (cache != NULL && ahead.request->warm) {
         fill_ahead_beside(cache, ahead.request, order_queue_has_next);

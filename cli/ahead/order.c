@@ -13,6 +13,13 @@
 #define DISTANCE  1024 /* files between two probes, later on */
 #define MOST_VAIN 32   /* files without room, one after the other */
 
+/* Files of trees. */
+#define TREE_DISTANCE 64 /* files between two probes, later on */
+#define TREE_SHARE    16 /* one in so many files that were read must have been opened */
+#define SHARDS_FIRST  2  /* files that are read until one was opened, */
+#define SHARDS_EACH   8  /* further ones for each that was opened, */
+#define SHARDS_AHEAD  16 /* and the most that are ahead of the job */
+
 struct order_chunk {
     struct order_chunk *next;
     size_t bytes;
@@ -83,8 +90,27 @@ bool order_add(struct order *order, const void *message, size_t bytes)
     return bytes == 0 || append(order, paths, bytes);
 }
 
+static bool is_in_no_order(const struct order *order)
+{
+    return order->done >= ORDER_SHARDS;
+}
+
+bool order_is_of_tree(const struct order *order)
+{
+    return order->done == ORDER_TREE || order->done == ORDER_SHARDS;
+}
+
 static bool may_go_on(const struct order *order)
 {
+    uint64_t read = order->taken - order->skipped;
+    if (order->done == ORDER_TREE) {
+        unsigned probing = order->probing > ORDER_PROBES ? order->probing : ORDER_PROBES;
+        return read < ORDER_PROBES || TREE_SHARE * order->opened >= probing;
+    }
+    if (order->done == ORDER_SHARDS) {
+        return read < SHARDS_FIRST + SHARDS_EACH * order->opened &&
+               read < SHARDS_AHEAD + order->opened;
+    }
     return order->believed || order->taken < ORDER_PROBES;
 }
 
@@ -108,7 +134,10 @@ uint64_t order_take(struct order *order, char path[STK_PATH_BYTES])
 
 void order_probe(struct order *order, uint64_t number, uint32_t record)
 {
-    bool is_turn = number < ORDER_PROBES || number % DISTANCE == 0;
+    bool of_tree = order_is_of_tree(order);
+    bool is_turn = number < ORDER_PROBES || number % (of_tree ? TREE_DISTANCE : DISTANCE) == 0 ||
+                   (of_tree && order->probing < ORDER_PROBES);
+    order->skipped += record == 0;
     if (is_turn && record != 0) {
         order->probes[order->probing++ % ORDER_PROBES] = (struct order_probe){number, record};
     }
@@ -122,7 +151,7 @@ void order_note_room(struct order *order, bool room)
 
 uint64_t order_lead(const struct order *order, uint64_t number)
 {
-    return order->done != ORDER_UNORDERED && number > order->asked ? number - order->asked : 0;
+    return !is_in_no_order(order) && number > order->asked ? number - order->asked : 0;
 }
 
 static void judge(struct order *order, struct order_probe *probe, struct stk_run *run)
@@ -130,7 +159,7 @@ static void judge(struct order *order, struct order_probe *probe, struct stk_run
     if (stk_run_opens(run, probe->record) > 0) {
         order->opened++;
         probe->record = 0;
-    } else if (order->done != ORDER_UNORDERED && probe->number + ORDER_SLACK < order->done) {
+    } else if (!is_in_no_order(order) && probe->number + ORDER_SLACK < order->done) {
         order->missed++;
         probe->record = 0;
     }

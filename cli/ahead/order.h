@@ -29,6 +29,8 @@ struct order_message {
     uint64_t asked; /* how many it has asked its workers for */
 };
 #define ORDER_UNORDERED     UINT64_MAX
+#define ORDER_TREE          (UINT64_MAX - 1) /* unordered files of a tree: tree_walk.h */
+#define ORDER_SHARDS        (UINT64_MAX - 2) /* unordered files that are read from front to back */
 #define ORDER_MAGIC         UINT64_C(0x32726564726f6b73) /* changes with the layout */
 #define ORDER_BELIEVED      'b'                          /* the answer, once */
 #define ORDER_MESSAGE_BYTES (64u << 10)                  /* at most */
@@ -47,6 +49,7 @@ struct order {
     struct order_chunk *first, *last; /* what was received */
     size_t at;                        /* of the next path in the first chunk */
     uint64_t received, taken, done, asked;
+    uint64_t skipped; /* of those taken: they were there, or the job had opened them */
     struct order_probe probes[ORDER_PROBES];
     unsigned probing, opened, missed;
     unsigned in_vain;      /* files without room, one after the other */
@@ -64,7 +67,9 @@ bool order_add(struct order *order, const void *message, size_t bytes);
 bool order_has_next(const struct order *order);
 /* Takes the next path, which order_has_next() has promised. Returns its number. */
 uint64_t order_take(struct order *order, char path[STK_PATH_BYTES]);
-/* Makes a file that was read a probe, if it is the turn of one. */
+/* Returns true if the files are those of a tree: what the job opens shows which come next. */
+bool order_is_of_tree(const struct order *order);
+/* Makes a file that was read a probe, if it is the turn of one. `record`: 0 if it was not read. */
 void order_probe(struct order *order, uint64_t number, uint32_t record);
 /* Notes whether there was room for a file. */
 void order_note_room(struct order *order, bool room);

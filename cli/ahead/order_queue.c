@@ -23,6 +23,7 @@ static struct {
     struct order order[ORDERS];
     uint64_t pass[ORDERS];
     unsigned turn;
+    bool loaders; /* an order came from another process than this one */
     bool over;
 } orders = {.hearing = -1, .lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
 
@@ -70,11 +71,13 @@ void order_queue_close(void)
 
 /* ---- receiving ---- */
 
-static bool is_of_this_user(int fd)
+/* Returns the process that has connected, or 0 if it is not this user's. */
+static pid_t find_peer(int fd)
 {
     struct ucred peer;
     socklen_t length = sizeof peer;
-    return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &length) == 0 && peer.uid == geteuid();
+    bool known = getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &length) == 0;
+    return known && peer.uid == geteuid() ? peer.pid : 0;
 }
 
 static struct order *find_free_slot(void)
@@ -89,8 +92,10 @@ static struct order *find_free_slot(void)
 static void take_connection(void)
 {
     int fd = accept4(orders.hearing, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
-    struct order *order = fd >= 0 && is_of_this_user(fd) ? find_free_slot() : NULL;
+    pid_t peer = fd >= 0 ? find_peer(fd) : 0;
+    struct order *order = peer != 0 ? find_free_slot() : NULL;
     if (order != NULL) {
+        orders.loaders = orders.loaders || peer != getpid();
         order_begin(order, fd);
         orders.pass[order - orders.order]++;
     } else if (fd >= 0) {
@@ -115,15 +120,12 @@ static bool receive(struct order *order)
 }
 
 /* Reads what has come. When the loader closes its connection, the order ends: no loader needs the
- * rest. */
+ * rest. A tree's walk closes it when all paths are sent. */
 static void look_at(const struct pollfd *polled, struct order *order)
 {
-    if (polled->revents != 0 && !receive(order)) {
-        order_end(order);
-    } else {
-        order_judge(order, orders.run);
-    }
-    if (order->failed) {
+    order->ended = order->ended || (polled->revents != 0 && !receive(order));
+    order_judge(order, orders.run);
+    if (order->failed || (order->ended && (!order_is_of_tree(order) || order->first == NULL))) {
         order_end(order);
     }
 }
@@ -135,7 +137,7 @@ static int list_sockets(struct pollfd polled[1 + ORDERS])
     polled[0] = (struct pollfd){.fd = orders.hearing, .events = POLLIN};
     for (unsigned i = 0; i < ORDERS; i++) {
         const struct order *order = &orders.order[i];
-        bool listens = order->fd >= 0 && !is_full(order);
+        bool listens = order->fd >= 0 && !order->ended && !is_full(order);
         polled[1 + i] = (struct pollfd){.fd = listens ? order->fd : -1, .events = POLLIN};
         timeout = order->fd >= 0 ? PAUSE_MS : timeout;
     }
@@ -147,7 +149,8 @@ static unsigned next_slot(void)
 {
     for (unsigned i = 1; i <= ORDERS; i++) {
         unsigned slot = (orders.turn + i) % ORDERS;
-        if (order_has_next(&orders.order[slot])) {
+        const struct order *order = &orders.order[slot];
+        if (order_has_next(order) && !(orders.loaders && order_is_of_tree(order))) {
             return slot;
         }
     }
@@ -211,9 +214,19 @@ bool order_queue_take(struct ordered_file *out)
         out->turn.pass = orders.pass[slot];
         out->turn.number = order_take(&orders.order[slot], out->path);
         out->pass_began_ns = orders.order[slot].began_ns;
+        out->of_tree = order_is_of_tree(&orders.order[slot]);
+        out->large = orders.order[slot].done == ORDER_SHARDS;
     }
     pthread_mutex_unlock(&orders.lock);
     return !over;
+}
+
+bool order_queue_has_loaders(void)
+{
+    pthread_mutex_lock(&orders.lock);
+    bool any = orders.loaders;
+    pthread_mutex_unlock(&orders.lock);
+    return any;
 }
 
 /* Returns the order of that turn, or NULL if its pass, or all of this, is over. */

@@ -27,6 +27,8 @@ struct ordered_file {
     char path[STK_PATH_BYTES];
     struct order_turn turn;
     int64_t pass_began_ns;
+    bool of_tree; /* order_is_of_tree() */
+    bool large;   /* it is read although it is above STOKER_MAX_FILE */
 };
 
 /* Opens the socket. Returns its descriptor, or -1. */
@@ -42,6 +44,9 @@ void order_queue_listen(struct stk_run *run);
 
 /* Returns true if there is a file that may be read now. */
 bool order_queue_has_next(void);
+/* Returns true if a loader has sent an order. Then trees have no turn. */
+bool order_queue_has_loaders(void);
+
 /* Waits for the next file. Returns false once the socket is closed. */
 bool order_queue_take(struct ordered_file *out);
 /* Reports a file that was read or was there. `record`: the file's, or 0; `room`: false if there was

@@ -8,6 +8,7 @@
 
 #include "base/clock.h"
 #include "base/sys.h"
+#include "cli/ahead/big_ahead.h"
 #include "cli/ahead/exchange.h"
 #include "cli/ahead/order_queue.h"
 #include "cli/ahead/pace.h"
@@ -85,6 +86,7 @@ struct taking {
     uint64_t bytes;  /* the file's size; 0: unknown */
     unsigned opens;  /* by the job, so far */
     bool has_room;   /* that another file has left */
+    bool came;       /* it is read, or will be */
 };
 
 /* A file whose record was unknown may be open already. Then it stays a little longer. */
@@ -105,10 +107,11 @@ static void fill_from(int fd, int64_t opened_ns, struct taking *taking, struct s
     }
 }
 
-static void count(const struct taking *taking, const struct stk_outcome *outcome)
+static void count(struct taking *taking, const struct stk_outcome *outcome)
 {
     struct stk_run *run = &ahead.cache->run;
     if (outcome->kind == STK_COUNT_FILLS) {
+        taking->came = true;
         uint64_t lead = order_queue_lead(&taking->file->turn);
         note_pace();
         stk_run_count(run, STK_RUN_COUNTER(ahead) + STK_AHEAD_FILES, 1);
@@ -116,6 +119,16 @@ static void count(const struct taking *taking, const struct stk_outcome *outcome
         stk_run_count(run, STK_RUN_COUNTER(ahead) + STK_AHEAD_LED, lead > 0);
         stk_run_count(run, STK_RUN_COUNTER(ahead) + STK_AHEAD_LEAD, lead);
         reader_waits_count(taking->waits, run);
+    }
+}
+
+/* Has the blocks of a big file read, for which the descriptor is copied. */
+static void fill_blocks(struct taking *taking, int fd, int64_t opened_ns,
+                        struct stk_outcome *outcome)
+{
+    if (outcome->why == STK_BYPASS_LARGE && taking->file->large) {
+        outcome->why = big_ahead_add(&taking->place, outcome->record, fd, opened_ns);
+        taking->came = outcome->why == STK_BYPASS_NONE;
     }
 }
 
@@ -130,6 +143,7 @@ static enum stk_bypass fill(struct taking *taking)
     }
     read_cancel_begin(taking->cancel, fd);
     fill_from(fd, opened_ns, taking, &outcome);
+    fill_blocks(taking, fd, opened_ns, &outcome);
     taking->waits->waited_ns[STK_AHEAD_STORAGE_NS] += stk_clock_boottime_ns() - opened_ns;
     if (read_cancel_end(taking->cancel)) {
         count(taking, &outcome);
@@ -143,6 +157,12 @@ static enum stk_bypass fill(struct taking *taking)
     return STK_BYPASS_NONE;
 }
 
+static bool was_opened(const struct taking *taking)
+{
+    return taking->file->of_tree ? taking->opens > 0
+                                 : order_queue_was_opened(&taking->file->turn, taking->opens);
+}
+
 /* Fills a file unless it is there. Returns why it is not there. */
 static enum stk_bypass look_and_fill(struct taking *taking)
 {
@@ -154,7 +174,7 @@ static enum stk_bypass look_and_fill(struct taking *taking)
         note(taking, taking->record);
         return STK_BYPASS_NONE;
     }
-    if (order_queue_was_opened(&taking->file->turn, taking->opens)) {
+    if (was_opened(taking)) {
         return STK_BYPASS_NONE; /* without the cache, or it would be there */
     }
     return answer == STK_ANSWER_ORIGIN             ? taking->ask.why
@@ -208,7 +228,8 @@ static void take(const struct ordered_file *file, struct read_cancel *cancel,
     if (why == STK_BYPASS_BUDGET) {
         why = exchange_for(&taking);
     }
-    order_queue_report(file, taking.record, !fill_is_want_of_room(why));
+    uint32_t record = file->of_tree && !taking.came ? 0 : taking.record;
+    order_queue_report(file, record, !fill_is_want_of_room(why));
 }
 
 static int64_t later(int64_t one_ns, int64_t other_ns)
@@ -265,6 +286,7 @@ void reading_ahead_begin(struct stk_cache *cache, unsigned jobs)
 {
     ahead.cache = cache;
     exchange_begin(cache);
+    big_ahead_begin(cache);
     descriptors_raise_limit();
     unsigned wanted = jobs > 0 ? jobs : 2 * fill_ahead_jobs(&cache->roots);
     wanted = wanted < MOST_THREADS ? wanted : MOST_THREADS;
@@ -281,7 +303,7 @@ void reading_ahead_end(void)
     ahead.over = true;
     pthread_cond_broadcast(&ahead.changed);
     pthread_mutex_unlock(&ahead.lock);
-    while (atomic_load(&ahead.alive) > 0) {
+    while (atomic_load(&ahead.alive) > 0 || !big_ahead_end()) {
         for (unsigned each = 0; each < ahead.started; each++) {
             read_cancel_cut(&ahead.cancels[each]);
         }

@@ -5,12 +5,10 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
-#include "base/clock.h"
-#include "base/sys.h"
 #include "base/text.h"
 #include "cache/listing/listing.h"
+#include "cli/ahead/list_ahead.h"
 #include "cli/ahead/scan_order.h"
 #include "cli/os/priority.h"
 #include "cli/os/thread.h"
@@ -74,20 +72,6 @@ static struct waiting *take(void)
 
 /* ---- one directory ---- */
 
-/* Lists a directory, as opendir and a fill do. */
-static bool fill(const struct stk_place *place, const char *path, struct stk_listing *out)
-{
-    struct stat stat;
-    struct stk_listing_source source = {.opened_ns = stk_clock_boottime_ns(), .by_path = true};
-    source.fd = stk_sys_openat(AT_FDCWD, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
-    bool filled = source.fd >= 0 && stk_sys_fstat(source.fd, &stat) == 0 &&
-                  stk_listing_fill(&ahead.cache, place, &source, out);
-    if (source.fd >= 0) {
-        stk_sys_close(source.fd);
-    }
-    return filled;
-}
-
 static void add_below(const struct stk_listing *listing, const char *path, unsigned level)
 {
     size_t at = 0;
@@ -103,12 +87,8 @@ static void add_below(const struct stk_listing *listing, const char *path, unsig
 
 static void list(const char *path, unsigned level)
 {
-    struct stk_place place;
     struct stk_listing listing;
-    if (!stk_cache_place_directory(&ahead.cache, path, AT_FDCWD, path, &place)) {
-        return;
-    }
-    if (stk_listing_find(&ahead.cache, &place, &listing) || fill(&place, path, &listing)) {
+    if (list_ahead(&ahead.cache, path, &listing)) {
         if (level < atomic_load(&ahead.deepest)) {
             add_below(&listing, path, level + 1);
         }

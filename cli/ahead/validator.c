@@ -7,6 +7,7 @@
 #include "cache/listing/listing.h"
 #include "cache/version/freshness.h"
 #include "cli/ahead/scan_ahead.h"
+#include "cli/ahead/tree_evidence.h"
 #include "cli/fill/job_cache.h"
 #include "cli/os/thread.h"
 
@@ -16,6 +17,15 @@
 
 static _Atomic(struct stk_revalidation_queue *) opened; /* NULL: not yet */
 static atomic_bool over;
+
+/* Notes a file that the job has read itself. Files that were read ahead are not open yet. */
+static void note_if_opened(struct stk_cache *cache, const struct stk_place *place)
+{
+    uint32_t record = stk_catalogue_find(&cache->catalogue, place->key);
+    if (record != 0 && stk_run_opens(&cache->run, record) > 0) {
+        tree_evidence_note(place->root, place->below, TREE_FILES);
+    }
+}
 
 /* Looks at the origin. If the file has changed, its present version is remembered. */
 static void look(struct stk_cache *cache, uint64_t key, const char *below)
@@ -37,6 +47,7 @@ static void look(struct stk_cache *cache, uint64_t key, const char *below)
     if (length > 0 && (size_t)length < sizeof path &&
         stk_cache_place(cache, path, AT_FDCWD, path, &place) && place.root->key == key) {
         stk_freshness_validate(cache, &place);
+        note_if_opened(cache, &place);
     }
 }
 

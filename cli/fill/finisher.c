@@ -103,8 +103,10 @@ static enum big_taken leave(const struct stk_place *place, const struct stk_big_
 {
     struct stk_outcome outcome;
     struct big_end end = {0};
-    const struct big_file file = {
-        .rank = rank_of(begun->marks), .yields = true, .ticket = begun->ticket, .ended = count_end};
+    const struct big_file file = {.rank = rank_of(begun->marks),
+                                  .yields = (begun->marks & STK_BIG_QUEUE_STREAMED) == 0,
+                                  .ticket = begun->ticket,
+                                  .ended = count_end};
     if (stk_cache_fill(&finisher.cache, place, fd, opened_ns, ask->entry, &outcome)) {
         return BIG_THERE;
     }

@@ -218,6 +218,58 @@ START_TEST(files_in_no_order)
 }
 END_TEST
 
+static void begin_tree(uint64_t kind, unsigned count)
+{
+    begin();
+    for (unsigned i = 0; i < count; i++) {
+        ck_assert(add(kind, "/a", sizeof "/a"));
+    }
+}
+
+static unsigned open_files(uint32_t from, uint32_t until)
+{
+    for (uint32_t record = from; record <= until; record++) {
+        open_file(record);
+    }
+    order_judge(&order, &run);
+    return take_all();
+}
+
+START_TEST(a_tree_whose_files_are_opened)
+{
+    begin_tree(ORDER_TREE, 300);
+    ck_assert_uint_eq(take_all(), ORDER_PROBES);
+    ck_assert_uint_eq(open_files(1, 3), 0);
+    ck_assert_uint_eq(open_files(4, 4), 1); /* one in 16, and one more probe */
+    ck_assert_uint_eq(open_files(5, 6), 300 - ORDER_PROBES - 1);
+    end();
+}
+END_TEST
+
+START_TEST(files_of_a_tree_that_were_there)
+{
+    char path[STK_PATH_BYTES];
+    begin_tree(ORDER_TREE, 300);
+    for (unsigned i = 0; i < 200; i++) {
+        ck_assert(order_has_next(&order));
+        order_probe(&order, order_take(&order, path), 0);
+    }
+    ck_assert_uint_eq(take_all(), ORDER_PROBES);
+    end();
+}
+END_TEST
+
+START_TEST(shards_come_as_they_are_opened)
+{
+    begin_tree(ORDER_SHARDS, 100);
+    ck_assert_uint_eq(take_all(), 2);
+    ck_assert_uint_eq(open_files(1, 1), 8);
+    ck_assert_uint_eq(open_files(2, 2), 8);
+    ck_assert_uint_eq(open_files(3, 3), 1); /* 16 are ahead */
+    end();
+}
+END_TEST
+
 Suite *suite_order(void)
 {
     Suite *suite = suite_create("order");
@@ -231,5 +283,8 @@ Suite *suite_order(void)
     tcase_add_test(all, an_order_that_fails_later);
     tcase_add_test(all, files_without_room);
     tcase_add_test(all, files_in_no_order);
+    tcase_add_test(all, a_tree_whose_files_are_opened);
+    tcase_add_test(all, files_of_a_tree_that_were_there);
+    tcase_add_test(all, shards_come_as_they_are_opened);
     return suite;
 }
