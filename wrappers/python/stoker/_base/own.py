@@ -19,7 +19,7 @@ def is_own(error):
     return at is None
 
 
-def attempt(function, *arguments, **named):
+def attempt(function, /, *arguments, **named):
     """Returns the result of a function of this package, or None after an error of the package's own: the caller then
     calls the library's own function, or does without."""
     try:

@@ -1,18 +1,13 @@
 """Functions in the place of a library's."""
 
-from .._base.own import is_own
+from .._base.own import attempt
 
 
 def tried(function, plain):
     """Returns a function that returns the result of `function`, or that of `plain` if `function` returns None or fails
     by an error of ours."""
     def either(*arguments, **named):
-        try:
-            result = function(*arguments, **named)
-        except Exception as error:
-            if not is_own(error):
-                raise
-            result = None
+        result = attempt(function, *arguments, **named)
         return plain(*arguments, **named) if result is None else result
     return either
 
