@@ -63,7 +63,8 @@ def trained(jobs, images, scratch):
     def run(name):
         needs(name)
         directory = images["shards" if name == "webdataset" else "folder"]
-        env = {"HF_HOME": scratch, "XDG_CACHE_HOME": scratch, "HOME": scratch}
+        env = {"STOKER_AHEAD": "off",  # what it adds to the ten lines would take the place of that of images
+               "HF_HOME": scratch, "XDG_CACHE_HOME": scratch, "HOME": scratch}
         line = [sys.executable, PROGRAM, name, directory, scratch]
         if name == "parquet":
             jobs.place.run([*line[:2], "rows", *line[3:]], env=env, timeout=PATIENCE_S)
