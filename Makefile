@@ -141,15 +141,17 @@ include tests/tests.mk
 
 # The README's second command: installs what is missing, then everything but the newest PyPI world.
 # T=name runs the tests whose name holds it, of whatever kind.
+# Root's machine may be new: most of what the tests need is installed while everything is built.
 test: ## run all tests (T=name: those with that name)
-	@scripts/deps.sh build test wild
-	@$(MAKE) --no-print-directory -j$(shell nproc) all $(B)/slowfs
+	@scripts/deps.sh build programs $(if $(filter-out 0,$(shell id -u)),test wild)
+	@scripts/deps.sh test wild & packages=$$!; \
+		$(MAKE) --no-print-directory -j$(shell nproc) test-programs; built=$$?; \
+		wait $$packages && exit $$built
 	@scripts/test.sh $(T)
 
 # `make test` takes a slice of these tests, because they take long, or need much to be installed.
 test-all: ## run all cases of all tests, of which `test` runs a slice
-	@scripts/deps.sh build test wild test-all
-	@$(MAKE) --no-print-directory -j$(shell nproc) all $(B)/slowfs
+	@scripts/deps.sh build programs test wild test-all
 	@STOKER_ALL=1 scripts/test.sh
 
 # The tests record what they ran in MATRIX; an existing file is only made a page of.
