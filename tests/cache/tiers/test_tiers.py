@@ -76,6 +76,10 @@ def data(place, origin, scratch):
     return Set(place, origin, scratch)
 
 
+# Files that the command reads ahead are hits of the first epoch, too.
+OWN_FILLS = {"STOKER_AHEAD": "off"}
+
+
 def check_shares(ran, first=0.25, second=0.25, epochs=(2, 3, 4)):
     """Checks each later epoch, and the tiers' shares of all of them, which do not move."""
     for number in epochs:
@@ -89,7 +93,7 @@ def check_shares(ran, first=0.25, second=0.25, epochs=(2, 3, 4)):
 def test_each_serves_its_share_and_none_exceeds_its_budget(jobs, data):
     """Data twice the sum of the budgets."""
     with Sampler(data.home(data.memory)) as memory, Sampler(data.home(data.disk)) as disk:
-        ran = jobs.run(reader(data.files), path=data.mount, tier=data.tiers())
+        ran = jobs.run(reader(data.files), path=data.mount, tier=data.tiers(), env=OWN_FILLS)
     check_shares(ran)
     assert ran.stdout.split() == [sum_of(data.source)] * 4
     assert memory.looks > 5 and disk.looks > 5
@@ -119,7 +123,7 @@ def test_what_is_said(jobs, data):
     share = r"about 25% of its opens from \S+/memory/\S+, 25% from \S+/disk/\S+, 50% from (\S+) "
     told = re.search(share + "itself", lines[2])
     assert told and told[1] == str(data.mount) and f"12.5 MiB in {COUNT} files" in lines[2]
-    ran = jobs.run(reader(data.files), path=data.mount, tier=data.tiers())
+    ran = jobs.run(reader(data.files), path=data.mount, tier=data.tiers(), env=OWN_FILLS)
     for tier in (data.memory, data.disk):
         told = re.search(rf"^  {tier}/{HOME} served (\d+) opens \((\S+)%\)", ran.stderr, re.M)
         assert abs(int(told[1]) / COUNT / 3 - 0.25) <= 0.01 and abs(float(told[2]) - 18.7) <= 1
@@ -162,7 +166,7 @@ def test_by_the_environment_alone(jobs, data):
 
 
 def test_the_variable_does_as_the_flag(jobs, data):
-    ran = jobs.run(reader(data.files, 2), path=data.mount, env={"STOKER_TIERS": data.tiers()})
+    ran = jobs.run(reader(data.files, 2), path=data.mount, env={"STOKER_TIERS": data.tiers(), **OWN_FILLS})
     check_shares(ran, epochs=(2,))
     flags = [f"--tier={one}" for one in data.tiers().split(",")]
     ran = jobs.run(reader(data.files, 2), path=data.mount, flags=flags,
@@ -196,7 +200,7 @@ def test_a_job_with_other_tiers_joins(jobs, data, scratch):
                              data.tiers())
     with jobs.started(line) as first:
         read_line(first)
-        ran = jobs.run(reader(data.files, 2), path=data.mount, tier=f"{own}:{4 * QUARTER}")
+        ran = jobs.run(reader(data.files, 2), path=data.mount, tier=f"{own}:{4 * QUARTER}", env=OWN_FILLS)
         first.communicate("go\n")
     assert ran.stdout.split() == [sum_of(data.source)] * 2
     assert ran.epoch(2)["hits"] == COUNT
