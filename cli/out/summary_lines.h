@@ -1,11 +1,11 @@
 /* The lines of a summary. They are added in their order, each with its weight. If they do not fit
- * into ten rows of 80 columns, the lightest are left out, and a row says so. */
+ * into twelve rows of 80 columns, the lightest are left out, and a row says so. */
 #ifndef STK_CLI_OUT_SUMMARY_LINES_H
 #define STK_CLI_OUT_SUMMARY_LINES_H
 
 #include <stdio.h>
 
-#define LINES_MOST    10
+#define LINES_MOST    12
 #define LINES_COLUMNS 80
 
 /* From the weight that stays longest to the one that is left out first. */

@@ -1,4 +1,4 @@
-/* The outcome of a run: ten lines for people (cli/out/summary_lines.h), one JSON object for
+/* The outcome of a run: twelve lines for people (cli/out/summary_lines.h), one JSON object for
  * programs. */
 #ifndef STK_CLI_SUMMARY_SUMMARY_H
 #define STK_CLI_SUMMARY_SUMMARY_H
