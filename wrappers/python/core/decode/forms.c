@@ -331,8 +331,8 @@ PyObject *core_decode_stored(PyObject *module, PyObject *arguments)
     return request_end(&request, status);
 }
 
-/* make_form(bytes, link or None, entry or None): the form, which may be stored now; None: there is
- * none. */
+/* make_form(bytes, link or None, entry or None): (the form, which may be stored now; true if it was
+ * stored before); None: there is none. */
 PyObject *core_make_form(PyObject *module, PyObject *arguments)
 {
     Py_buffer in;
@@ -340,6 +340,7 @@ PyObject *core_make_form(PyObject *module, PyObject *arguments)
     struct stk_hash128 link;
     struct stored_file file;
     struct stk_form form = {NULL, 0};
+    bool found = false;
     if (!PyArg_ParseTuple(arguments, "y*OO", &in, &object, &entry)) {
         return NULL;
     }
@@ -351,14 +352,14 @@ PyObject *core_make_form(PyObject *module, PyObject *arguments)
     int status = STK_DECODE_MEMORY;
     if (decoder != NULL) {
         Py_BEGIN_ALLOW_THREADS;
-        status = stored_make(decoder, in.buf, (size_t)in.len, &file, &form);
+        status = stored_make(decoder, in.buf, (size_t)in.len, &file, &form, &found);
         Py_END_ALLOW_THREADS;
     }
     PyBuffer_Release(&in);
     if (status != STK_DECODE_OK || form.bytes == 0) {
         Py_RETURN_NONE;
     }
-    return PyBytes_FromStringAndSize(form.data, (Py_ssize_t)form.bytes);
+    return Py_BuildValue("y#N", form.data, (Py_ssize_t)form.bytes, PyBool_FromLong(found));
 }
 
 /* check_stored(bytes): (key, whether the form that is kept of them is theirs); None: none is kept.
@@ -385,7 +386,8 @@ PyObject *core_check_stored(PyObject *module, PyObject *object)
                     : Py_BuildValue("NN", link_bytes(key), PyBool_FromLong(same));
 }
 
-/* decode_form(form, the file's size, plan, out): as decode(), from a form. */
+/* decode_form(form, the file's size, plan, out): as decode(), from a form. A size of 0: the form
+ * was made just now, and is not counted. */
 PyObject *core_decode_form(PyObject *module, PyObject *arguments)
 {
     Py_buffer in;

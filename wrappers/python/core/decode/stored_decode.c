@@ -39,7 +39,7 @@ int stored_decode_form(struct stk_decoder *decoder, const struct stk_store_value
 {
     int64_t start = stk_sys_clock_ns(CLOCK_THREAD_CPUTIME_ID);
     int status = stk_decode_form(decoder, form->data, form->bytes, plan, target);
-    if (status == STK_DECODE_OK) {
+    if (status == STK_DECODE_OK && file_bytes > 0) {
         count_more(STK_TALLY_FORM_NS,
                    (uint64_t)(stk_sys_clock_ns(CLOCK_THREAD_CPUTIME_ID) - start));
         count_more(STK_TALLY_FORM_JPEG_BYTES, file_bytes);
@@ -169,14 +169,16 @@ static int make_form(struct stk_decoder *decoder, const void *bytes, size_t size
 }
 
 int stored_make(struct stk_decoder *decoder, const void *bytes, size_t size,
-                const struct stored_file *file, struct stk_form *out)
+                const struct stored_file *file, struct stk_form *out, bool *found)
 {
     struct stk_store_value value;
+    *found = false;
     if (!stored_is_attached()) {
         return make_form(decoder, bytes, size, out);
     }
     struct stk_hash128 key = api->key(bytes, size, STK_FORM_VERSION);
-    if (api->get(store, key, &value)) {
+    *found = api->get(store, key, &value);
+    if (*found) {
         note_kept(file, key);
         *out = (struct stk_form){value.data, value.bytes};
         return STK_DECODE_OK;

@@ -32,7 +32,8 @@ int stored_decode(struct stk_decoder *decoder, const void *bytes, size_t size,
                   const struct stored_file *file, const struct stk_plan *plan,
                   const struct stk_target *target);
 
-/* Decodes a form that was found, as stk_decode_form() does. Its file has so many bytes. */
+/* Decodes a form, as stk_decode_form() does. Its file has so many bytes; 0: the form was made just
+ * now, so nothing was spared, and nothing is counted. */
 int stored_decode_form(struct stk_decoder *decoder, const struct stk_store_value *form,
                        uint64_t file_bytes, const struct stk_plan *plan,
                        const struct stk_target *target);
@@ -40,10 +41,10 @@ int stored_decode_form(struct stk_decoder *decoder, const struct stk_store_value
 /*
  * Finds the form of these bytes in the store, or makes it and stores it as stored_decode() does. A
  * form is a proof that all of the file can be decoded. It is valid until the decoder's next call;
- * of no bytes, if none can be made.
+ * of no bytes, if none can be made. `found`: the form was in the store.
  */
 int stored_make(struct stk_decoder *decoder, const void *bytes, size_t size,
-                const struct stored_file *file, struct stk_form *out);
+                const struct stored_file *file, struct stk_form *out, bool *found);
 
 /* A file that was looked up, but not read. */
 struct stored_found {

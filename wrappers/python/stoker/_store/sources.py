@@ -43,13 +43,14 @@ def _attach():
 class Bytes:
     """A JPEG in memory."""
 
-    __slots__ = ("data", "link", "entry", "form")
+    __slots__ = ("data", "link", "entry", "form", "was_stored")
 
     def __init__(self, data, link=None):
         self.data = data
         self.link = link  # the file's link, if these are all of its bytes; None: the file has no link
         self.entry = None  # the path of the entry that they were read from
         self.form = None  # the form, once it had to be found or made as a proof
+        self.was_stored = True  # the form was in the store before
 
     @property
     def head(self):
@@ -73,8 +74,10 @@ class Bytes:
     def proven(self, info):
         """Returns what probe() says of a file of several scans, which is sound if there is a form of it."""
         is_ready()
-        self.form = _core.make_form(self.data, self.link, self.entry)
-        return info[:9] + (int(self.form is not None),)
+        made = _core.make_form(self.data, self.link, self.entry)
+        if made is not None:
+            self.form, self.was_stored = made
+        return info[:9] + (int(made is not None),)
 
     def is_certain(self):
         """Returns true if the JPEG was decoded before, so that it has a form. Decoding it cannot fail."""
@@ -89,7 +92,7 @@ class Bytes:
         """Returns the result of _core.decode()."""
         is_ready()
         if self.form is not None:
-            return _core.decode_form(self.form, len(self.data), order, out)
+            return _core.decode_form(self.form, len(self.data) if self.was_stored else 0, order, out)
         return _core.decode_stored(self.data, self.link, order, out, self.entry)
 
     def read(self):
