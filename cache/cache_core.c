@@ -92,8 +92,9 @@ static void keep(struct stk_cache *cache)
     }
 }
 
-/* The last run to end removes a catalogue that is not kept: either it sees that this one is, or we
- * that it is closed. */
+/* Joins a catalogue that stays. The last run to end closes and removes a catalogue without the
+ * mark. This process marks it first and then looks whether it is closed: one side sees the other.
+ */
 static int join_kept(struct stk_cache *cache, char home[STK_HOME_BYTES])
 {
     int error = stk_home_find(home);

@@ -115,7 +115,7 @@ static bool source_names_volume(const char *source)
                             : source[1] == '/';
 }
 
-/* FUSE asks modes only where others may come at all. */
+/* Returns true if only the user that mounted a FUSE file system may enter it. */
 static bool is_single_user(const struct stk_mount *mount)
 {
     return strncmp(mount->type, "fuse", 4) == 0 && strstr(mount->options, ",allow_other") == NULL;

@@ -24,8 +24,8 @@
 /* The begin of a message. Behind it come paths, each with its zero. */
 struct order_message {
     uint64_t magic;
-    uint64_t done;  /* how many of the files, from the first, the loader is done with, or
-                       ORDER_UNORDERED: in which order the job opens them is unknown */
+    uint64_t done;  /* how many of the files, from the first, the loader is done with, or one of the
+                       values below: in which order the job opens them is unknown */
     uint64_t asked; /* how many it has asked its workers for */
 };
 #define ORDER_UNORDERED     UINT64_MAX
@@ -52,8 +52,9 @@ struct order {
     uint64_t skipped; /* of those taken: they were there, or the job had opened them */
     struct order_probe probes[ORDER_PROBES];
     unsigned probing, opened, missed;
-    unsigned in_vain;      /* files without room, one after the other */
-    unsigned least_opens;  /* of a file before its turn: as in the passes before this one */
+    unsigned in_vain; /* files without room, one after the other */
+    unsigned
+        least_opens; /* the fewest that a file had before its turn, as earlier passes left it */
     bool failed, believed; /* for good */
 };
 

@@ -100,7 +100,7 @@ static void begin_anew(struct scan *scan, const unsigned at[SCAN_ORDERS], unsign
     }
 }
 
-/* The other order's range is empty from now on. */
+/* Lists further in the order that the scan follows, and empties the range of the other order. */
 static void go_further(struct scan *scan, unsigned order, unsigned at, unsigned count)
 {
     scan->followed += scan->window;

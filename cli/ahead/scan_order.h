@@ -20,7 +20,7 @@ struct scan {
     uint64_t above;                              /* the directory that they are in */
     unsigned window;                             /* directories listed ahead; 0: none yet */
     unsigned from[SCAN_ORDERS], to[SCAN_ORDERS]; /* of these, in each order */
-    uint64_t listed, followed;                   /* how many were; how many the scan has used */
+    uint64_t listed, followed; /* directories ahead; those that the scan came to */
 };
 
 /* Returns true if the name is that of a directory below its own. */

@@ -9,10 +9,11 @@
 #include "cli/ahead/order_queue.h"
 #include "cli/out/say.h"
 
-#define FILES_IN    64  /* files that the job reads in a directory, or */
-#define FILES_BELOW 128 /* below it, until its rest is read ahead */
-#define SHARDS                                                                                     \
-    2 /* files in it that the job reads from front to back, until others are read ahead */
+/* So many files must the job have read in a directory, or below it, until the rest is read ahead;
+ * and so many from front to back, until the next ones like these are. */
+#define FILES_IN         64
+#define FILES_BELOW      128
+#define SHARDS           2
 #define MOST_DIRECTORIES 4096 /* with notes */
 
 struct noted_directory {

@@ -111,7 +111,7 @@ class Library:
         return found
 
     def _kinds_of(self, way):
-        """Returns the names of the kinds of which all images come out the same."""
+        """Returns the names of the kinds whose test images all equal the library's own."""
         good, bad = set(), set()
         for kind, jpeg in _images(self.ways[way].turns):
             (good if self._is_same(jpeg, way) else bad).add(kind)

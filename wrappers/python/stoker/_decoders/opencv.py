@@ -83,8 +83,8 @@ def _is_row(buffer):
 
 
 def install():
-    """Puts the functions in place, once cv2 has been imported. The pip package imports a module of this name within
-    the other one, which takes over its names."""
+    """Puts the functions in place, once cv2 has been imported. In the pip package two modules are called cv2: the
+    outer one imports the inner one and takes over its names, so this may be called twice."""
     global _library
     module = sys.modules["cv2"]
     if any(name.startswith(_LIMITS) for name in os.environ) or type(module.imread) is Builtin:
