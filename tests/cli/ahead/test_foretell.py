@@ -189,6 +189,37 @@ def test_samplers_of_the_program_are_not_asked(make):
     assert foretell.order_of(iter(make())) is None
 
 
+class Drawing(list):
+    """Indices of the program's own: each look at one draws."""
+
+    def __getitem__(self, at):
+        torch.rand(1)
+        return super().__getitem__(at)
+
+
+class Number:
+    """An index with code of the program's."""
+
+    def __index__(self):
+        torch.rand(1)
+        return 3
+
+
+class Generator(torch.Generator):
+    def get_state(self):
+        torch.rand(1)
+        return super().get_state()
+
+
+@pytest.mark.parametrize("make", [
+    lambda: SubsetRandomSampler(Drawing(DATA)), lambda: SubsetRandomSampler([Number(), Number()]),
+    lambda: [Number(), Number()], lambda: RandomSampler(DATA, generator=Generator().manual_seed(3))])
+def test_no_code_of_the_program_draws(make):
+    before = torch.get_rng_state()
+    foretold = foretell.order_of(iter(make()))
+    assert (foretold is None or not foretold.take(2)) and torch.equal(torch.get_rng_state(), before)
+
+
 def test_a_sampler_whose_code_was_changed_is_not_asked(monkeypatch):
     monkeypatch.setattr(RandomSampler, "__len__", lambda sampler: 3)
     assert foretell.order_of(iter(RandomSampler(DATA))) is None

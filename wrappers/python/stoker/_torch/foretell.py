@@ -3,6 +3,7 @@
 from array import array
 
 from . import samplers
+from .plain import is_plain
 
 
 def order_of(iterator):
@@ -25,10 +26,10 @@ class Foretold:
         """Returns the next indices as an array.array("q"): fewer than `least` only at the end."""
         taken = array("q")
         for each in self._batches:
-            if type(each) is list:
-                taken.extend(each)
-            else:
-                taken.append(each)
+            batch = each if type(each) is list else (each,)
+            if not is_plain(batch, 1):
+                break
+            taken.extend(batch)
             if len(taken) >= least:
                 return taken
         self.is_over = True

@@ -98,11 +98,15 @@ def _names_in_rows(rows, roots):
             yield Names(rows.count, _taker(rows.take, key, root))
 
 
+def _is_indexed_plainly(kind):
+    return kind.__getitem__ is tuple.__getitem__ and kind.__len__ is tuple.__len__
+
+
 def _keys_of(item):
     """Returns the keys of an item's parts; None is the key of an item that is a name."""
     if type(item) is dict:
         return list(islice(item, _PARTS))
-    if type(item) is list or (isinstance(item, tuple) and type(item).__getitem__ is tuple.__getitem__):
+    if type(item) is list or (issubclass(type(item), tuple) and _is_indexed_plainly(type(item))):
         return range(min(len(item), _PARTS))
     return (None,)
 

@@ -8,6 +8,7 @@ import sys
 from array import array
 
 from .._base.own import is_own
+from .plain import is_plain
 from .sender import BLOCK
 
 WINDOW = 2048  # samples ahead of what the loader has asked for
@@ -16,11 +17,11 @@ _PROBES = 64  # ORDER_PROBES of cli/ahead/order.h
 
 
 def call(function, *arguments):
-    """Calls a function of ours. If it fails, nothing is read ahead."""
+    """Calls a function of ours. If it fails, also for want of memory, nothing is read ahead."""
     try:
         return function(*arguments)
     except Exception as error:
-        if not (is_own(error) or isinstance(error, OSError)):
+        if not (is_own(error) or isinstance(error, (MemoryError, OSError))):
             raise
         return None
 
@@ -115,6 +116,8 @@ class Order:
 
     def _is_as_foretold(self, new):
         if self._foretold is None:
+            if not is_plain(new, 1):
+                return False
             for each in self._files:
                 each.add(array("q", new))
             return True

@@ -1,8 +1,8 @@
 """Copies of samplers whose code is known, and of their iterators.
 
 A copy gives what the sampler is going to give. It draws from copies of generators, so no generator of the program
-moves. Known are classes of the libraries below whose functions are the library's own: no code of the program runs, but
-for the length of its data set.
+moves. Known are classes of the libraries below whose functions are the library's own, with plain values (plain.py): no
+code of the program runs, but for the length of its data set.
 """
 
 import copy
@@ -13,6 +13,8 @@ from types import FunctionType, GeneratorType
 import torch
 from torch.utils.data.dataset import Dataset  # the package itself may be half imported when this module is
 from torch.utils.data.sampler import RandomSampler, Sampler
+
+from .plain import is_plain
 
 _LIGHTNING = {"DistributedSamplerWrapper", "_DatasetSamplerWrapper"}
 _LIGHTNINGS = {"UnrepeatedDistributedSampler", "UnrepeatedDistributedSamplerWrapper", "_IndexBatchSamplerWrapper"}
@@ -37,6 +39,7 @@ _BASES = {object, Sampler, Dataset}  # whose functions none of the known ones ca
 _ABSTRACT = {"typing", "collections.abc", "torchdata.stateful_dataloader.stateful"}
 _INNER = "sampler", "batch_sampler", "_batch_sampler", "_sampler", "sampler_iter", "dataset"  # that are copied as well
 _PLAIN = {list, tuple, range}
+_NOT_ITERATED = {"data_source", "dataset", "generator", "_iterator", "__orig_class__"}  # by a sampler
 _PLAIN_ITERATORS = {type(iter(kind())) for kind in (list, tuple)} | {type(iter(range(1)))}
 
 
@@ -99,15 +102,19 @@ def _next_of_repeated(local):
 
 def copy_of(sampler):
     """Returns a sampler that gives and draws what `sampler` is going to give and draw. Raises Unknown."""
-    if type(sampler) in _PLAIN:
+    if type(sampler) in _PLAIN and is_plain(sampler):
         return sampler
-    if not _is_known(type(sampler)) or any(type(value) is FunctionType for value in vars(sampler).values()):
+    if not _is_known(type(sampler)) or not _has_plain_values(vars(sampler)):
         raise Unknown
     copied = copy.copy(sampler)
     _copy_inner(vars(copied), vars(sampler))
     if "generator" in vars(sampler):
         vars(copied)["generator"] = _copy_of_generator(vars(sampler)["generator"], type(sampler) is RandomSampler)
     return copied
+
+
+def _has_plain_values(attributes):
+    return all(is_plain(value) for name, value in attributes.items() if name not in _INNER and name not in _NOT_ITERATED)
 
 
 def _copy_inner(copied, attributes):
@@ -121,6 +128,8 @@ def _copy_inner(copied, attributes):
 def _copy_of_generator(generator, is_seeded):
     """`is_seeded`: a sampler without a generator makes one, whose seed it draws."""
     plain = torch.default_generator if generator is None else generator
+    if type(plain) is not torch.Generator:
+        raise Unknown
     copied = torch.Generator(device=plain.device)
     copied.set_state(plain.get_state())
     return _seeded_by(copied) if is_seeded and generator is None else copied
