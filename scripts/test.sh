@@ -107,19 +107,19 @@ END
 # The parts that failed, once more; not where so many failed that something is broken.
 failed_again() {
     mapfile -t failed < <(sort -u "$scratch/failed" 2>/dev/null)
-    [ ${#failed[@]} -gt 0 ] && [ ${#failed[@]} -le 4 ] || return 0
+    [ ${#failed[@]} -gt 0 ] && [ ${#failed[@]} -le 8 ] || return 0
     mv "$scratch/failed" "$scratch/failed-first"
     again=1 parts "${failed[@]}"
     unsteady=$(comm -23 <(printf '%s\n' "${failed[@]}") <(sort -u "$scratch/failed" 2>/dev/null) | tr '\n' ' ')
 }
 
-# Most parts wait for most of their time: four keep a processor busy.
+# Most parts wait for most of their time: three keep a processor busy, and leave tests the time that they need.
 all() {
     if ! "$MAKE" --no-print-directory -j"$(nproc)" test-programs; then
         echo test-programs >>"$scratch/failed"
         return
     fi
-    lines | xargs -P $((4 * $(nproc))) -I '{}' bash -c 'parts {}'
+    lines | xargs -P $((3 * $(nproc))) -I '{}' bash -c 'parts {}'
     failed_again
 }
 
