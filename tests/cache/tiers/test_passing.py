@@ -55,7 +55,7 @@ class Little:
         cluster.run(0)
 
     def run(self, epochs=1, **more):
-        return self.cluster.run(1, epochs, local=f"{self.directory}:1M", **more)
+        return self.cluster.run(1, epochs, local=f"{self.directory}:1M", env={"STOKER_AHEAD": "off"}, **more)
 
     def flags(self):
         return self.cluster.flags(local=f"{self.directory}:1M")
