@@ -98,9 +98,9 @@ def test_the_origin_is_not_asked(jobs, photographs, tier, scratch, origin):
         shutil.copy(path, source / path.name)
     time.sleep(0.1)
     line = python(PROGRAMS / "shares.py", mount, 5, tier / HOME)
-    with origin.fs.counting() as counted:
+    with origin.fs.counting() as counted:  # the command opens the files that it reads ahead, with and without forms
         ran = jobs.run(line, path=mount, tier=f"{tier}:{TIER_MB}M",
-                       env={**ENV, "HOME": str(scratch)})
+                       env={**ENV, "HOME": str(scratch), "STOKER_AHEAD": "off"})
         wait_for(lambda: counted["release"] == counted["open"])  # they come when all is closed
     told = [json.loads(line) for line in ran.stdout.splitlines()]
     files, opens = ran.files, 5 * ran.files
