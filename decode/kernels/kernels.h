@@ -58,7 +58,6 @@ struct stk_tables {
     const float *floats; /* 3 x 256 */
     bool is_scaled;      /* `scaling` computes the same floats */
     struct stk_scaling scaling[3];
-    _Alignas(64) uint8_t bytes[3][4][256]; /* the floats byte by byte, for those with needs_bytes */
 };
 
 /* The blocks that come next: see decode/common/coefficients.h. */
@@ -146,7 +145,6 @@ struct stk_kernels {
     /* Writes planes of floats past the caches; NULL: not on this processor. */
     void (*streamed_planes)(float *const out[3], const uint8_t *line, size_t pixels,
                             const struct stk_tables *);
-    int needs_bytes; /* of the tables */
     /*
      * Entropy decoding: `lockstep` moves cursors (decode/huffman/cursor.h). `expand` writes a block
      * as libjpeg has it, from a mask by zigzag position and its values, of which 72 may be read.

@@ -80,17 +80,6 @@ static bool find_scaling(struct stk_scaling *out, const float table[256])
     return false;
 }
 
-static void split(struct stk_tables *tables)
-{
-    for (size_t i = 0; i < 3 * 256; i++) {
-        uint8_t bytes[4];
-        memcpy(bytes, &tables->floats[i], sizeof bytes);
-        for (size_t b = 0; b < 4; b++) {
-            tables->bytes[i / 256][b][i % 256] = bytes[b];
-        }
-    }
-}
-
 const struct stk_tables *stk_tables_get(struct stk_workspace *workspace, const float *floats)
 {
     bool is_new = workspace->scratch[STK_SCRATCH_TABLES].data == NULL;
@@ -103,9 +92,6 @@ const struct stk_tables *stk_tables_get(struct stk_workspace *workspace, const f
     memo->tables.is_scaled = true;
     for (size_t c = 0; c < 3; c++) {
         memo->tables.is_scaled &= find_scaling(&memo->tables.scaling[c], floats + 256 * c);
-    }
-    if (workspace->kernels->needs_bytes) {
-        split(&memo->tables);
     }
     return &memo->tables;
 }

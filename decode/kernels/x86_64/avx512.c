@@ -200,55 +200,14 @@ TARGET static void planes(uint8_t *const out[3], const uint8_t *line, size_t pix
     }
 }
 
-/* 256 bytes in four registers; and one look-up of 64 bytes in them. */
-struct table {
-    __m512i part[4];
-};
-
-INLINE struct table load_table(const uint8_t bytes[256])
+/* Stores up to 16 floats: a whole line of the cache past it, if it is to be. */
+INLINE void store_floats(float *out, __m512 floats, size_t count, bool streamed)
 {
-    struct table table;
-    for (size_t i = 0; i < 4; i++) {
-        table.part[i] = _mm512_load_si512(bytes + 64 * i);
+    if (streamed && count == 16 && (uintptr_t)out % 64 == 0) {
+        _mm512_stream_ps(out, floats);
+    } else {
+        _mm512_mask_storeu_ps(out, (__mmask16)first_bits(count), floats);
     }
-    return table;
-}
-
-INLINE __m512i look_up(const struct table *table, __m512i index)
-{
-    __m512i low = _mm512_permutex2var_epi8(table->part[0], index, table->part[1]);
-    __m512i high = _mm512_permutex2var_epi8(table->part[2], index, table->part[3]);
-    return _mm512_mask_blend_epi8(_mm512_movepi8_mask(index), low, high);
-}
-
-/* Whole lines of the cache past it, if they are to be. */
-INLINE void store_floats(float *out, __m512i floats, size_t from, size_t count, bool streamed)
-{
-    if (streamed && from + 16 <= count && (uintptr_t)(out + from) % 64 == 0) {
-        _mm512_stream_si512((void *)(out + from), floats);
-    } else if (from < count) {
-        __mmask16 mask = (__mmask16)first_bits(at_most(count - from, 16));
-        _mm512_mask_storeu_epi32(out + from, mask, floats);
-    }
-}
-
-/*
- * 64 bytes to floats. The four bytes of each float are looked up apart and interleaved, which works
- * in quarters of a register: so the bytes are brought into that order first.
- */
-INLINE void to_floats(float *out, __m512i bytes, size_t count, const struct table tables[4],
-                      bool streamed)
-{
-    const __m512i order = _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
-    __m512i index = _mm512_permutexvar_epi32(order, bytes);
-    __m512i b0 = look_up(&tables[0], index), b1 = look_up(&tables[1], index);
-    __m512i b2 = look_up(&tables[2], index), b3 = look_up(&tables[3], index);
-    __m512i low01 = _mm512_unpacklo_epi8(b0, b1), high01 = _mm512_unpackhi_epi8(b0, b1);
-    __m512i low23 = _mm512_unpacklo_epi8(b2, b3), high23 = _mm512_unpackhi_epi8(b2, b3);
-    store_floats(out, _mm512_unpacklo_epi16(low01, low23), 0, count, streamed);
-    store_floats(out, _mm512_unpackhi_epi16(low01, low23), 16, count, streamed);
-    store_floats(out, _mm512_unpacklo_epi16(high01, high23), 32, count, streamed);
-    store_floats(out, _mm512_unpackhi_epi16(high01, high23), 48, count, streamed);
 }
 
 /* Sixteen bytes in words of 32 bits to floats: see struct stk_scaling. */
@@ -262,8 +221,8 @@ INLINE __m512 scale(__m512i bytes, const struct stk_scaling *scaling)
                            _mm512_mul_ps(y, _mm512_set1_ps(scaling->rest)));
 }
 
-INLINE void scaled_planes(float *const out[3], const uint8_t *line, size_t pixels,
-                          const struct stk_tables *tables, bool streamed)
+INLINE void three_planes(float *const out[3], const uint8_t *line, size_t pixels,
+                         const struct stk_tables *tables, bool streamed)
 {
     const __m512i byte = _mm512_set1_epi32(255);
     for (size_t p = 0; p < pixels; p += 16) {
@@ -272,35 +231,11 @@ INLINE void scaled_planes(float *const out[3], const uint8_t *line, size_t pixel
         UNROLLED
         for (int c = 0; c < 3; c++) {
             __m512i bytes = _mm512_and_si512(_mm512_srli_epi32(four, 8 * (unsigned)c), byte);
-            __m512 floats = scale(bytes, &tables->scaling[c]);
-            store_floats(out[c] + p, _mm512_castps_si512(floats), 0, count, streamed);
+            __m512 floats = tables->is_scaled
+                                ? scale(bytes, &tables->scaling[c])
+                                : _mm512_i32gather_ps(bytes, tables->floats + 256 * c, 4);
+            store_floats(out[c] + p, floats, count, streamed);
         }
-    }
-}
-
-INLINE void looked_up_planes(float *const out[3], const uint8_t *line, size_t pixels,
-                             const struct stk_tables *tables, bool streamed)
-{
-    for (int c = 0; c < 3; c++) {
-        struct table four[4];
-        for (int b = 0; b < 4; b++) {
-            four[b] = load_table(tables->bytes[c][b]);
-        }
-        for (size_t p = 0; p < pixels; p += 64) {
-            size_t count = at_most(pixels - p, 64);
-            struct chunk chunk = load_chunk(line + 4 * p, count);
-            to_floats(out[c] + p, channel_of(&chunk, c), count, four, streamed);
-        }
-    }
-}
-
-INLINE void three_planes(float *const out[3], const uint8_t *line, size_t pixels,
-                         const struct stk_tables *tables, bool streamed)
-{
-    if (tables->is_scaled) {
-        scaled_planes(out, line, pixels, tables, streamed);
-    } else {
-        looked_up_planes(out, line, pixels, tables, streamed);
     }
 }
 
@@ -351,7 +286,6 @@ const struct stk_kernels stk_kernels_avx512 = {
     .float_rgb = stk_plain_float_rgb,
     .float_planes = float_planes,
     .streamed_planes = streamed_planes,
-    .needs_bytes = 1,
     .lockstep = stk_avx512_lockstep,
     .wide_tables = 1,
     .expand = expand,
