@@ -1,6 +1,7 @@
 #!/bin/sh
 # Checks the house's plan, scripts/rooms.txt, against what the files include and import:
-# - Each folder has a row, and includes only from the folders of its row, which are of rows above.
+# - Each folder has a row, and includes only from the folders of its row, which are of rows above. It does include from
+#   each folder that the row names.
 # - A library's header is included only where the plan says so.
 # - Each room of the Python package imports only what its row says, never by the name `stoker`, which may be
 #   a module of the program's.
@@ -47,6 +48,7 @@ function allow(kind, row, target,    i, found) {
     if (target !~ /\/\*$/) {
         found = (kind, target) in rows
         may[kind, row, target] = 1
+        if (kind == "folder") named[row, target] = 1
     } else {
         sub(/\/\*$/, "", target)
         for (i = 1; i <= count[kind]; i++)
@@ -101,6 +103,7 @@ $1 == "file" {
 $1 == "ours" {
     from = folder($2)
     to = folder($3)
+    used[from, to] = 1
     if (from != to && !(("folder", from, to) in may))
         complain($2 ": " from " may not include from " to)
     if (unit($2) != unit($3)) print unit($2), unit($3) >edges
@@ -137,6 +140,11 @@ $1 == "import" {
 END {
     for (at in files)
         if (files[at] > 3 && !(at in explained)) complain(at " has no README.md")
+    for (pair in named)
+        if (!(pair in used)) {
+            split(pair, ends, SUBSEP)
+            complain("scripts/rooms.txt: " ends[1] " includes nothing from " ends[2] ": take it out of the row")
+        }
 }
 $1 == "sibling" {
     names = $0
