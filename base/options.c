@@ -12,7 +12,7 @@ const struct stk_option_row stk_option_table[STK_OPTION_COUNT] = {
          "The directories (or single files) to serve from the cache. In the variable they are "
          "separated by colons; a colon or a backslash within a path is written behind a backslash. "
          "The flag is given once for each path. Without any, nothing is cached; `stoker run` then "
-         "covers the directories named among the command's arguments."},
+         "serves the directories named among the command's arguments."},
     [STK_OPTION_TIERS] =
         {"STOKER_TIERS", "--tier", "DIR[:SIZE][,DIR[:SIZE]]...", "/dev/shm",
          "The directories that hold the cache, on local file systems, and their budgets: a "
@@ -47,7 +47,7 @@ const struct stk_option_row stk_option_table[STK_OPTION_COUNT] = {
          "The group whose members share tiers. `stoker share DIR GROUP` makes a directory for "
          "such a tier. Files that one member has cached there are served to those other "
          "members that can open the original. `stoker run` and `stoker env` set it to the "
-         "group's number and its members', by which the library knows whose entries are to be "
+         "group's number and its members', by which the library knows whose cached files are to be "
          "used."},
     [STK_OPTION_MIN_AGE] =
         {"STOKER_MIN_AGE", NULL, "SECONDS", "2",
@@ -130,7 +130,7 @@ const struct stk_option_row stk_option_table[STK_OPTION_COUNT] = {
          "on: `stoker run` leaves a record of the run for `stoker report`, with the words of "
          "its command: some 100 KB in ~/.local/state/stoker/runs, which no other user can "
          "read. The newest 20 are kept. Beside them it notes how much was opened of the "
-         "covered paths, by which the next run knows what will fit. The flag takes no value "
+         "files below --path, by which the next run knows what will fit. The flag takes no value "
          "and says off: then nothing is kept of the run."},
     [STK_OPTION_SIMD] =
         {"STOKER_SIMD", NULL, "c|avx2|vnni|avx512|neon", "",
@@ -156,7 +156,7 @@ const struct stk_option_row stk_option_table[STK_OPTION_COUNT] = {
     [STK_OPTION_OUTER_PATHS] =
         {"STOKER_OUTER_PATHS", NULL, "PATH[:PATH]...", "",
          "Set by a `stoker run` that was begun inside another: the paths that the runs around "
-         "it cover. Its processes report changes there to those runs. Not for setting by hand."},
+         "it serve. Its processes report changes there to those runs. Not for setting by hand."},
     [STK_OPTION_OUTER_RUNS] = {"STOKER_OUTER_RUNS", NULL, "NAME[:NAME]...", "",
                                "The names of these runs. Not for setting by hand."},
 };

@@ -92,7 +92,7 @@ static void put_away(struct request *request, const char *flag, const char *path
 static void check(const char *flag, const char *path, const struct path_answer *answer)
 {
     if (strcmp(answer->canonical, "/") == 0) {
-        die("%s%s: the whole file system cannot be covered: name the data set's directory", flag,
+        die("%s%s: the whole file system cannot be cached: name the data set's directory", flag,
             path);
     }
     if (is_pseudo(&answer->fs, answer->canonical)) {

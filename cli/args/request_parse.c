@@ -265,7 +265,7 @@ static void settle_paths(struct request *request)
     }
     pass_over_away(request);
     if (!names_paths(request)) {
-        die("nothing to cover: name the data set with --path DIR%s",
+        die("nothing to serve: name the data set with --path DIR%s",
             request->command != NULL ? " (none of the command's arguments is one)" : "");
     }
 }
@@ -361,7 +361,7 @@ static char *part_of(const struct request *request, const char *path)
             return canonical;
         }
     }
-    die("%s lies outside of %s, which --path or STOKER_PATHS covers: name a path below it", path,
+    die("%s lies outside of %s, which --path or STOKER_PATHS names: name a path below it", path,
         request->spelled[0]);
 }
 

@@ -32,7 +32,7 @@ static void check_tier_place(const struct request *request, const char *tier)
 {
     for (unsigned i = 0; i < request->count; i++) {
         if (stk_path_is_below(tier, request->canonical[i])) {
-            die("--tier %s lies inside the covered path %s: name a directory outside of it", tier,
+            die("--tier %s lies inside --path %s: name a directory outside of it", tier,
                 request->canonical[i]);
         }
         if (is_in_home(request->canonical[i], tier)) {

@@ -103,7 +103,7 @@ const struct help_verb help_verbs[] = {
      .about = "Fills the cache with what lies at PATH, and keeps it (stoker clear ends that). "
               "Started again, it goes on where it was.\n",
      .options = {{"--path", "DIR",
-                  "what the job will cover (or STOKER_PATHS), where PATH is a part of that"},
+                  "what the job's --path will be (or STOKER_PATHS), where PATH is a part of that"},
                  TIER,
                  REQUIRE,
                  {"--share", "GROUP",

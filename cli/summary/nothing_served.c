@@ -52,7 +52,7 @@ static bool add_elsewhere(const struct request *request)
     const struct uncovered *seen = uncovered_read();
     char *name = uncovered_other_name(request);
     if (name != NULL) {
-        add_proposal("", name, " is another name of what --path covers");
+        add_proposal("", name, " is another name of what --path names");
     } else if (seen->below > 0) {
         lines_add(HEAD, "  Files below it were open, by another name (a link, or ..) or past the "
                         "library: try --path with the name that the program uses");

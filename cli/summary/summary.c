@@ -367,8 +367,8 @@ static void add_trouble(const struct figures *figures)
     if (figures->counts->stale > 0) {
         lines_add(LOSSES,
                   "  Readers kept old bytes (%" PRIu64
-                  "): their own process wrote the file while they had it mapped or read it. Do not "
-                  "cover what is written.",
+                  "): their own process wrote the file while they had it mapped or read it. Leave "
+                  "what is written out of --path.",
                   figures->counts->stale);
     }
 }

@@ -28,7 +28,7 @@ def covered(jobs, folders):
         ran = jobs.run(command, cwd=folders / cwd, env={"HOME": folders / "home", **(env or {})},
                        check=False)
         if ran.json is None:
-            assert "nothing to cover" in ran.stderr
+            assert "nothing to serve" in ran.stderr
             return []
         assert "(from the command's arguments)" in ran.stderr
         return [path.removeprefix(f"{folders}/") for path in ran.paths]

@@ -436,7 +436,7 @@ def test_a_page_without_a_dataloader(jobs, report, drawn, data, state):
     assert not any(one.get("class") == "mark" for one in page.all("path"))
     jobs.run(["true"], path=data, env=state)
     page = drawn(report("-o", "-").stdout)
-    assert "No file below the covered paths was opened" in page.text
+    assert "No file below --path was opened" in page.text
 
 
 def test_a_page_of_big_files(jobs, report, drawn, origin, state):

@@ -281,7 +281,7 @@ def test_another_name_of_what_is_covered_is_named(jobs, data, scratch):
     for argument in f"{scratch}/link", f"--data={scratch}/link":
         ran = jobs.run(["sh", "-c", 'cat "${0#--data=}/file0000"', argument], path=data, stdin=None)
         assert ran.opens == 0
-        assert (f"  {scratch}/link is another name of what --path covers: try --path {scratch}/link"
+        assert (f"  {scratch}/link is another name of what --path names: try --path {scratch}/link"
                 in lines_of(ran))
     assert jobs.run(["cat", scratch / "link" / "file0000"], path=scratch / "link").opens == 1
 

@@ -146,7 +146,7 @@ def test_warm(refused, data, scratch):
         refused([data, f"--share={share}"], "--share " + share, "I/N", verb="warm")  # the flag's old name
     refused([data, "--decoded=0"], "--decoded 0", "write --decoded", verb="warm")
     refused([data, "--decoded=x"], "--decoded x", "write a size", verb="warm")
-    refused([data, "--tier", data], "lies inside the covered path", verb="warm")
+    refused([data, "--tier", data], "lies inside --path", verb="warm")
     refused([data, "--tier", "/no/such/tier"], "No such file", verb="warm")
     refused([data, "--fresh=often"], "run, open or never", verb="warm")
     refused([data], "STOKER_MAX_FILE=x", verb="warm", env={"STOKER_MAX_FILE": "x"})
@@ -171,7 +171,7 @@ def test_paths_that_cannot_be_covered(refused, path, words):
 
 
 def test_nothing_to_cover(refused):
-    refused([], "nothing to cover", "--path")
+    refused([], "nothing to serve", "--path")
 
 
 def test_too_many_paths(refused, scratch):
@@ -194,10 +194,10 @@ def test_a_loop_of_links(refused, scratch):
 
 def test_tier_inside_a_covered_path(refused, data, scratch):
     (scratch / "tier").mkdir()
-    refused([f"--path={scratch}", f"--tier={scratch}/tier"], "inside the covered path", "outside")
-    refused([f"--path={scratch}/tier", f"--tier={scratch}/tier"], "inside the covered path")
+    refused([f"--path={scratch}", f"--tier={scratch}/tier"], "inside --path", "outside")
+    refused([f"--path={scratch}/tier", f"--tier={scratch}/tier"], "inside --path")
     (scratch / "link").symlink_to(scratch / "tier")
-    refused([f"--path={scratch}/link", f"--tier={scratch}/tier"], "inside the covered path")
+    refused([f"--path={scratch}/link", f"--tier={scratch}/tier"], "inside --path")
 
 
 def test_path_inside_a_tier(refused, scratch):
@@ -347,7 +347,7 @@ def test_a_list_of_tiers(refused, data, scratch):
     refused([path, good, "--tier=/no/such"], "--tier /no/such", "there")
     refused([path, good, "--tier=/proc"], "--tier /proc", "a file system that may be shared")
     refused([path, "--tier=/proc:1G", good], "--tier /proc", "a file system that may be shared")
-    refused([path, f"{good},{data}:10M"], f"--tier {data}", "inside the covered path")
+    refused([path, f"{good},{data}:10M"], f"--tier {data}", "inside --path")
     refused([path, f"{good},,/dev/shm"], "no directory")
     refused([path, f"{good},/dev/shm:much"], "size")
     refused([path], "no directory", env={"STOKER_TIERS": f"{scratch}:10M,:5M"})
