@@ -2,8 +2,8 @@
 #include "wrappers/python/core/common/functions.h"
 #include "wrappers/python/core/feed/files.h"
 #include "wrappers/python/core/common/objects.h"
-#include "wrappers/python/core/feed/numbers.h"
-#include "wrappers/python/core/feed/steps.h"
+#include "wrappers/python/core/steps/numbers.h"
+#include "wrappers/python/core/steps/steps.h"
 
 /* A call of draw(): the steps, and which images they are for. */
 struct drawing {

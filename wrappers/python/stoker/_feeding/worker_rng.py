@@ -27,7 +27,7 @@ def _memory(state):
 
 
 def _are_understood():
-    """Returns true if torch draws from a generator's state as core/feed/numbers.h does."""
+    """Returns true if torch draws from a generator's state as core/steps/numbers.h does."""
     generator = torch.Generator().manual_seed(20)
     state = generator.get_state()
     shares = torch.empty(1000, dtype=torch.float32, device="cpu").uniform_(generator=generator)

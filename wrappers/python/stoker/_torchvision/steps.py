@@ -4,7 +4,7 @@ A step draws exactly the random numbers that the transform would have drawn. It 
 draws nothing and leaves the lazy image to the transform itself. A step is made from the transform's attributes, and
 holds for as long as its Inspection (inspection.py).
 
-Beside each step is its thread step, for the threads of a Feed: a tuple of which core/feed/steps.h makes the same plan,
+Beside each step is its thread step, for the threads of a Feed: a tuple of which core/steps/steps.h makes the same plan,
 for a whole batch and without Python.
 """
 

@@ -1,5 +1,5 @@
 /* MT19937. See numbers.h. */
-#include "wrappers/python/core/feed/numbers.h"
+#include "wrappers/python/core/steps/numbers.h"
 
 #define AHEAD 397
 

@@ -1,5 +1,5 @@
 /* Drawing and noting. See steps.h. */
-#include "wrappers/python/core/feed/steps.h"
+#include "wrappers/python/core/steps/steps.h"
 
 #include <math.h>
 #include <string.h>

@@ -2,8 +2,8 @@
  * The random numbers of torch's generator, a Mersenne Twister (MT19937), drawn from its state in
  * place. The state is that of torch.Generator.get_state(). Knows nothing of Python.
  */
-#ifndef STK_PYTHON_FEED_NUMBERS_H
-#define STK_PYTHON_FEED_NUMBERS_H
+#ifndef STK_PYTHON_STEPS_NUMBERS_H
+#define STK_PYTHON_STEPS_NUMBERS_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -4,15 +4,15 @@
  * rng.py) does this for one image in Python, and also does the steps that are not simple. This file
  * does it for a batch, without Python.
  */
-#ifndef STK_PYTHON_FEED_STEPS_H
-#define STK_PYTHON_FEED_STEPS_H
+#ifndef STK_PYTHON_STEPS_STEPS_H
+#define STK_PYTHON_STEPS_STEPS_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "decode/decode.h"
-#include "wrappers/python/core/feed/numbers.h"
+#include "wrappers/python/core/steps/numbers.h"
 
 /* The numbers are those of steps.py. */
 enum step_kind {
