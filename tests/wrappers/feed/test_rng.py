@@ -12,6 +12,7 @@ from slices import ALL
 from stoker import _core
 from stoker._feeding import worker_rng
 from stoker._feeding.pixels import Maker, PlannedImage
+from stoker._torchvision import rng
 from test_same import MODULES, case_name
 
 SIZES = [(500, 375), (375, 500), (1, 1), (3, 700), (64, 64), (65, 64), (300, 301), (4000, 20)]
@@ -106,37 +107,34 @@ CASES = [(M, name) for M in MODULES for name in pipelines(M)]
 def test_plans(headers, files, module, name):
     """Those that are not for it to take are few, but for what pads or resizes twice."""
     maker = Maker(pipelines(module)[name])
-    is_known = name != "padded"
-    assert maker.can_draw() is is_known
-    if not is_known:
-        return
+    assert maker.can_draw()
     generator = torch.Generator()
     one, other = (worker_rng.WorkerRng(generator.manual_seed(7)) for _ in range(2))
     expected = by_python(maker, files, headers, one)
     given, left = at_once(maker, files, headers, other)
     assert given == expected
     assert torch.equal(one._torch, other._torch)
-    most = {"two resizes": 1, "validation": 0.3, "crops": 0.01, "flipped first": 0.5}.get(name, 0.05)
+    most = {"two resizes": 1, "validation": 0.3, "crops": 0.01, "flipped first": 0.5, "padded": 1}.get(name, 0.05)
     assert left <= most * len(headers), left
 
 
 def test_a_generator_that_is_not_understood(monkeypatch):
-    """Python draws then."""
-    assert worker_rng.are_understood()
-    words = _core.feed_words
-    monkeypatch.setattr(_core, "feed_words", lambda *given: [word ^ 1 for word in words(*given)])
-    assert not worker_rng._are_understood()
-    monkeypatch.setattr(worker_rng, "_understood", False)
+    """torch draws then."""
+    assert rng.can_draw()
+    words = _core.words
+    monkeypatch.setattr(_core, "words", lambda *given: [word ^ 1 for word in words(*given)])
+    assert not rng._are_understood()
+    monkeypatch.setattr(rng, "_understood", False)
     assert not Maker([T.CenterCrop(3)]).can_draw()
 
 
 def test_states():
     """An object that is no generator's state is not drawn from."""
     state = bytearray(torch.Generator().manual_seed(1).get_state().numpy().tobytes())
-    assert len(_core.feed_words(2000, state)) == 2000
+    assert len(_core.words(2000, state)) == 2000
     for wrong in state[:-3000], state[:8] + b"\0\0\0\0" + state[12:], state[:16] + b"\xff" * 8 + state[24:]:
         with pytest.raises(ValueError, match="no state of a generator"):
-            _core.feed_words(1, bytearray(wrong))
+            _core.words(1, bytearray(wrong))
 
 
 def test_where_torch_draws_elsewhere():

@@ -28,7 +28,7 @@ MEAN, STD = [0.4, 0.5, 0.6], [0.2, 0.3, 0.4]
 MODULES = ("exact", "inspection", "lazy_images", "normalize", "pipeline", "replaced", "rng", "steps",
            "tensor_tail")
 CACHES = {"inspection": ("_known",), "normalize": ("_constants",), "pipeline": ("_chains",),
-          "rng": ("_log_ratios", "_singles"), "steps": ("_known",), "tensor_tail": ("_tails",)}
+          "rng": ("_log_ratios",), "steps": ("_known",), "tensor_tail": ("_tails",)}
 ORDINARY = Image.fromarray(numpy.random.RandomState(3).randint(0, 256, (60, 50, 3)).astype("uint8"))
 JPEG = pathlib.Path(sys.argv[1]).read_bytes()
 TENSOR = torch.rand(3, 20, 20)

@@ -12,11 +12,17 @@ static size_t value_bytes(const struct stk_plan *plan)
     return plan->type == STK_TYPE_F32 ? sizeof(float) : 1;
 }
 
-int plan_lay_out(const struct stk_plan *plan, struct stk_target *target)
+void plan_size(const struct stk_plan *plan, uint32_t *width, uint32_t *height)
 {
     const uint32_t *window = plan->window;
-    size_t width = window[2] > window[0] ? window[2] - window[0] : plan->width;
-    size_t height = window[3] > window[1] ? window[3] - window[1] : plan->height;
+    *width = window[2] > window[0] ? window[2] - window[0] : plan->width;
+    *height = window[3] > window[1] ? window[3] - window[1] : plan->height;
+}
+
+int plan_lay_out(const struct stk_plan *plan, struct stk_target *target)
+{
+    uint32_t width, height;
+    plan_size(plan, &width, &height);
     size_t row = width * value_bytes(plan);
     if (plan->layout != STK_LAYOUT_CHW) {
         row *= plan->channels;

@@ -21,6 +21,8 @@ struct plan_request {
  * left out: `*table` is the tuple's object, borrowed. Returns 0, or -1 with an exception set. */
 int plan_of(struct stk_plan *plan, PyObject *tuple, PyObject **table);
 size_t plan_table_bytes(const struct stk_plan *plan); /* the size that its table must have */
+/* Computes the size of the plan's result. */
+void plan_size(const struct stk_plan *plan, uint32_t *width, uint32_t *height);
 /* Lays the result out without gaps; only its address is left to be set. Returns -1 if it is too
  * large for an object. */
 int plan_lay_out(const struct stk_plan *plan, struct stk_target *target);

@@ -2,8 +2,8 @@
 #include "wrappers/python/core/common/functions.h"
 #include "wrappers/python/core/feed/files.h"
 #include "wrappers/python/core/common/objects.h"
-#include "wrappers/python/core/steps/numbers.h"
-#include "wrappers/python/core/steps/steps.h"
+#include "wrappers/python/core/decode/plan_request.h"
+#include "wrappers/python/core/steps/step_request.h"
 
 /* A call of draw(): the steps, and which images they are for. */
 struct drawing {
@@ -13,32 +13,9 @@ struct drawing {
     unsigned long long taken; /* the last kind of which that is known, if any_taken */
     bool any_taken;
     unsigned long long most_pixels, most_for_byte;
+    uint32_t least_side; /* of a result */
     struct numbers *numbers;
 };
-
-static int take_step(struct step *step, PyObject *tuple)
-{
-    double *values = step->values;
-    return PyArg_ParseTuple(tuple, "iiO&O&(dddddd);not a step", &step->kind, &step->filter,
-                            take_u32, &step->height, take_u32, &step->width, &values[0], &values[1],
-                            &values[2], &values[3], &values[4], &values[5]);
-}
-
-static int take_steps(struct steps *steps, PyObject *tuple)
-{
-    Py_ssize_t count = PyTuple_Size(tuple);
-    if (count > STEPS_MOST) {
-        PyErr_SetString(PyExc_ValueError, "too many steps");
-        return -1;
-    }
-    for (steps->count = 0; steps->count < (size_t)count; steps->count++) {
-        PyObject *step = PyTuple_GetItem(tuple, (Py_ssize_t)steps->count);
-        if (!take_step(&steps->of[steps->count], step)) {
-            return -1;
-        }
-    }
-    return 0;
-}
 
 /* Returns true if Python has said that files of this kind are decoded here. */
 static bool is_taken(struct drawing *drawing, unsigned long long kind)
@@ -63,26 +40,29 @@ static bool is_likely(const struct drawing *drawing, const struct stk_jpeg_info 
     return pixels <= drawing->most_pixels && pixels <= drawing->most_for_byte * info->end;
 }
 
+/* Plans an image of this size, if all steps can be noted. */
+static bool plan(const struct drawing *drawing, const struct stk_jpeg_info *info,
+                 struct stk_plan *plan)
+{
+    struct numbers before = *drawing->numbers;
+    struct sketch sketch = sketch_begin(info->width, info->height, ITEM_COMPONENTS);
+    size_t noted = sketch_note(&sketch, &drawing->steps, 0, drawing->numbers);
+    if (noted < drawing->steps.count || sketch.rest != REST_NOTHING ||
+        sketch.width < drawing->least_side || sketch.height < drawing->least_side) {
+        *drawing->numbers = before;
+        return false;
+    }
+    *plan = sketch_plan(&sketch);
+    plan->order = (enum stk_pass_order)drawing->order;
+    return true;
+}
+
 static bool draw(struct drawing *drawing, struct item *item)
 {
     const struct stk_jpeg_info *info = &item->info;
-    item->is_drawn =
-        item->found != ITEM_NOTHING && is_likely(drawing, info) &&
-        is_taken(drawing, files_kind(item)) &&
-        steps_plan(&drawing->steps, info->width, info->height, drawing->numbers, &item->plan);
-    item->plan.order = (enum stk_pass_order)drawing->order;
+    item->is_drawn = item->found != ITEM_NOTHING && is_likely(drawing, info) &&
+                     is_taken(drawing, files_kind(item)) && plan(drawing, info, &item->plan);
     return item->is_drawn;
-}
-
-/* NULL, with an exception set: none that can be drawn from. */
-static struct numbers *numbers_in(const Py_buffer *state)
-{
-    struct numbers *numbers = state->buf;
-    if ((size_t)state->len < sizeof *numbers || !numbers_are_sound(numbers)) {
-        PyErr_SetString(PyExc_ValueError, "no state of a generator");
-        return NULL;
-    }
-    return numbers;
 }
 
 static Py_ssize_t draw_from(struct files *files, struct drawing *drawing, Py_ssize_t at)
@@ -110,35 +90,14 @@ PyObject *files_draw(PyObject *self, PyObject *arguments)
     if (files_idle_pool(files) == NULL ||
         !PyArg_ParseTuple(arguments, "nO!iO!(KKI)w*", &at, &PyTuple_Type, &steps, &drawing.order,
                           &PyDict_Type, &drawing.kinds, &drawing.most_pixels,
-                          &drawing.most_for_byte, &drawing.steps.least_side, &state)) {
+                          &drawing.most_for_byte, &drawing.least_side, &state)) {
         return NULL;
     }
-    drawing.numbers = numbers_in(&state);
-    bool drawn = drawing.numbers != NULL && take_steps(&drawing.steps, steps) == 0;
+    drawing.numbers = numbers_in(state.buf, (size_t)state.len);
+    bool drawn = drawing.numbers != NULL && steps_of(&drawing.steps, steps) == 0;
     at = drawn ? draw_from(files, &drawing, at) : -1;
     PyBuffer_Release(&state);
     return drawn ? PyLong_FromSsize_t(at) : NULL;
-}
-
-/* feed_words(count, state): so many draws of 32 bits from the state of torch's generator. */
-PyObject *core_feed_words(PyObject *module, PyObject *arguments)
-{
-    Py_buffer state;
-    Py_ssize_t count;
-    if (!PyArg_ParseTuple(arguments, "nw*", &count, &state)) {
-        return NULL;
-    }
-    struct numbers *numbers = numbers_in(&state);
-    PyObject *words = numbers != NULL ? PyList_New(0) : NULL;
-    for (Py_ssize_t i = 0; words != NULL && i < count; i++) {
-        PyObject *word = PyLong_FromUnsignedLong(numbers_draw(numbers));
-        if (word == NULL || PyList_Append(words, word) != 0) {
-            Py_CLEAR(words);
-        }
-        Py_XDECREF(word);
-    }
-    PyBuffer_Release(&state);
-    return words;
 }
 
 /* files.drawn_size(): (width, height) of all that were drawn; None: these differ, or there are
@@ -154,7 +113,7 @@ PyObject *files_drawn_size(PyObject *self, PyObject *unused)
         if (!files->items[i].is_drawn) {
             continue;
         }
-        steps_result(&files->items[i].plan, &width, &height);
+        plan_size(&files->items[i].plan, &width, &height);
         if (found[0] != 0 && (found[0] != width || found[1] != height)) {
             Py_RETURN_NONE;
         }
@@ -167,19 +126,12 @@ PyObject *files_drawn_size(PyObject *self, PyObject *unused)
     return Py_BuildValue("II", found[0], found[1]);
 }
 
-/* files.drawn(i): ((crop), (size), filter, flip, (window) or None) of one that was drawn. */
+/* files.drawn(i): the geometry of the plan of one that was drawn (step_request.h). */
 PyObject *files_drawn(PyObject *self, PyObject *number)
 {
     const struct item *item = files_item((struct files *)self, number);
     if (item == NULL || !item->is_drawn) {
         return item == NULL ? NULL : Py_NewRef(Py_None);
     }
-    const struct stk_plan *plan = &item->plan;
-    const uint32_t *window = plan->window;
-    PyObject *wanted = window[2] > window[0]
-                           ? Py_BuildValue("IIII", window[0], window[1], window[2], window[3])
-                           : Py_NewRef(Py_None);
-    return Py_BuildValue("(iiii)(II)iIN", plan->crop[0], plan->crop[1], plan->crop[2],
-                         plan->crop[3], plan->width, plan->height, (int)plan->filter, plan->flip,
-                         wanted);
+    return geometry_from(&item->plan);
 }

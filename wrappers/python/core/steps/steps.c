@@ -8,35 +8,31 @@
 #define TRIES        10
 #define ROUNDING     0x1.01p-24 /* to single precision, at most, as a share; and a little more */
 
-/* An image's plan as far as it is made. */
-struct sketch {
-    struct stk_plan *plan;
-    struct numbers *numbers;
-    int64_t width, height; /* of the result so far */
-};
-
-/* ---- noting: as lazy_images.LazyImage ---- */
+/* ---- noting ---- */
 
 /* Moves a box of a flipped image to its place in the unflipped one. */
 static void mirror(const struct sketch *sketch, int64_t box[4])
 {
     int64_t left = box[0], top = box[1];
-    if (sketch->plan->flip & STK_FLIP_HORIZONTAL) {
+    if (sketch->plan.flip & STK_FLIP_HORIZONTAL) {
         box[0] = sketch->width - box[2];
         box[2] = sketch->width - left;
     }
-    if (sketch->plan->flip & STK_FLIP_VERTICAL) {
+    if (sketch->plan.flip & STK_FLIP_VERTICAL) {
         box[1] = sketch->height - box[3];
         box[3] = sketch->height - top;
     }
 }
 
-static bool crop(struct sketch *sketch, int64_t left, int64_t top, int64_t width, int64_t height)
+static void crop(struct sketch *sketch, int64_t left, int64_t top, int64_t width, int64_t height)
 {
-    struct stk_plan *plan = sketch->plan;
+    struct stk_plan *plan = &sketch->plan;
     int64_t box[4] = {left, top, left + width, top + height};
+    sketch->changed = true;
     if (left < 0 || top < 0 || box[2] > sketch->width || box[3] > sketch->height) {
-        return false; /* beyond the image it is black */
+        memcpy(sketch->box, box, sizeof box);
+        sketch->rest = REST_CROP;
+        return;
     }
     mirror(sketch, box);
     for (int i = 3; i >= 0; i--) {
@@ -48,32 +44,31 @@ static bool crop(struct sketch *sketch, int64_t left, int64_t top, int64_t width
     }
     sketch->width = width;
     sketch->height = height;
-    return true;
 }
 
-static bool resize(struct sketch *sketch, int64_t width, int64_t height, int filter)
+static void resize(struct sketch *sketch, uint32_t width, uint32_t height, int filter)
 {
-    struct stk_plan *plan = sketch->plan;
+    struct stk_plan *plan = &sketch->plan;
     if (width == sketch->width && height == sketch->height) {
-        return true;
+        return;
     }
-    if (plan->filter != 0 || plan->flip != 0 || width > LARGEST_SIDE || height > LARGEST_SIDE) {
-        return false; /* what was noted before would have to be done first */
+    sketch->changed = true;
+    if (plan->filter != 0 || plan->flip != 0) {
+        sketch->resize = (struct step){.filter = filter, .width = width, .height = height};
+        sketch->rest = REST_RESIZE;
+        return;
     }
-    sketch->width = width;
-    sketch->height = height;
-    plan->width = (uint32_t)width;
-    plan->height = (uint32_t)height;
+    sketch->width = plan->width = width;
+    sketch->height = plan->height = height;
     plan->filter = (enum stk_filter)filter;
-    return true;
 }
 
-/* ---- drawing: as rng.py ---- */
+/* ---- drawing ---- */
 
 /*
  * torch rounds to single precision, more or less often from one processor to the next, and takes
  * the exponential by whatever it was built with. So its number is known but for the last bits,
- * which are rarely of account; where they are, Python asks torch.
+ * which are rarely of account; where they are, the step is torchvision's.
  */
 struct about {
     double value, error;
@@ -99,12 +94,12 @@ static int64_t edge_of(double square, double error)
 }
 
 /* Makes one try. Returns 1 if the region lies in the image, 0 if not, -1 if that is not certain. */
-static int try_region(const struct step *step, struct sketch *sketch, int64_t *width,
-                      int64_t *height)
+static int try_region(const struct step *step, const struct sketch *sketch, struct numbers *numbers,
+                      int64_t *width, int64_t *height)
 {
     const double *values = step->values;
-    struct about share = uniform(sketch->numbers, values[0], values[1]);
-    struct about shape = uniform(sketch->numbers, values[2], values[3]);
+    struct about share = uniform(numbers, values[0], values[1]);
+    struct about shape = uniform(numbers, values[2], values[3]);
     double area = (double)(sketch->width * sketch->height) * share.value;
     double error = share.error / share.value + shape.error + 0x1p-21;
     double aspect = exp(shape.value);
@@ -116,14 +111,16 @@ static int try_region(const struct step *step, struct sketch *sketch, int64_t *w
     return *width > 0 && *width <= sketch->width && *height > 0 && *height <= sketch->height;
 }
 
-static bool crop_anywhere(struct sketch *sketch, int64_t width, int64_t height)
+static void crop_anywhere(struct sketch *sketch, struct numbers *numbers, int64_t width,
+                          int64_t height)
 {
-    uint32_t top = numbers_below(sketch->numbers, (uint32_t)(sketch->height - height + 1));
-    uint32_t left = numbers_below(sketch->numbers, (uint32_t)(sketch->width - width + 1));
-    return crop(sketch, left, top, width, height);
+    uint32_t top = numbers_below(numbers, (uint32_t)(sketch->height - height + 1));
+    uint32_t left = numbers_below(numbers, (uint32_t)(sketch->width - width + 1));
+    crop(sketch, left, top, width, height);
 }
 
-/* Takes the middle if no region fits: as much of it as has a wanted shape. */
+/* Takes the middle if no region fits: as much of it as has a wanted shape. Returns false if that is
+ * nothing. */
 static bool crop_in_shape(const struct step *step, struct sketch *sketch)
 {
     double width = (double)sketch->width, height = (double)sketch->height;
@@ -133,60 +130,76 @@ static bool crop_in_shape(const struct step *step, struct sketch *sketch)
     } else if (shape > most) {
         width = rint(height * most);
     }
-    return crop(sketch, (sketch->width - (int64_t)width) / 2,
-                (sketch->height - (int64_t)height) / 2, (int64_t)width, (int64_t)height);
+    if (width < 1 || height < 1) {
+        return false;
+    }
+    crop(sketch, (sketch->width - (int64_t)width) / 2, (sketch->height - (int64_t)height) / 2,
+         (int64_t)width, (int64_t)height);
+    return true;
 }
 
-static bool draw_region(const struct step *step, struct sketch *sketch)
+static bool draw_region(const struct step *step, struct sketch *sketch, struct numbers *numbers)
 {
+    struct numbers before = *numbers;
     int64_t width, height;
     int found = 0;
     for (int i = 0; found == 0 && i < TRIES; i++) {
-        found = try_region(step, sketch, &width, &height);
+        found = try_region(step, sketch, numbers, &width, &height);
     }
-    if (found < 0) {
+    if (found < 0 || (found == 0 && !crop_in_shape(step, sketch))) {
+        *numbers = before;
         return false;
     }
-    return (found == 0 ? crop_in_shape(step, sketch) : crop_anywhere(sketch, width, height)) &&
-           resize(sketch, step->width, step->height, step->filter);
+    if (found > 0) {
+        crop_anywhere(sketch, numbers, width, height);
+    }
+    resize(sketch, step->width, step->height, step->filter);
+    return true;
 }
 
-static bool draw_crop(const struct step *step, struct sketch *sketch)
+static bool draw_crop(const struct step *step, struct sketch *sketch, struct numbers *numbers)
 {
-    int64_t more_height = sketch->height - step->height, more_width = sketch->width - step->width;
+    const double *pad = step->values, channels = step->values[4];
+    int64_t more_height = sketch->height + (int64_t)(pad[1] + pad[3]) - step->height;
+    int64_t more_width = sketch->width + (int64_t)(pad[0] + pad[2]) - step->width;
     bool each = step->kind == STEP_CROP_EACH;
-    uint32_t top = 0, left = 0;
-    if (more_height < 0 || more_width < 0) {
+    int64_t top = 0, left = 0;
+    if (more_height < 0 || more_width < 0 || (channels != 0 && channels != sketch->channels)) {
         return false;
     }
     if (more_height > 0 || (!each && more_width > 0)) {
-        top = numbers_below(sketch->numbers, (uint32_t)more_height + 1);
+        top = numbers_below(numbers, (uint32_t)more_height + 1);
     }
     if (more_width > 0 || (!each && more_height > 0)) {
-        left = numbers_below(sketch->numbers, (uint32_t)more_width + 1);
+        left = numbers_below(numbers, (uint32_t)more_width + 1);
     }
-    return crop(sketch, left, top, step->width, step->height);
+    crop(sketch, left - (int64_t)pad[0], top - (int64_t)pad[1], step->width, step->height);
+    return true;
 }
 
-static void draw_flip(const struct step *step, struct sketch *sketch)
+static bool draw_flip(const struct step *step, struct sketch *sketch, struct numbers *numbers)
 {
-    if ((float)numbers_share(sketch->numbers) < (float)step->values[0]) {
-        sketch->plan->flip ^= (unsigned)step->filter;
+    if ((float)numbers_share(numbers) < (float)step->values[0]) {
+        sketch->plan.flip ^= (unsigned)step->filter;
+        sketch->changed = true;
     }
+    return true;
 }
 
 /* ---- without a draw ---- */
 
-/* Half of what is too much, a half of a pixel rounded to the even number. */
+/* Half of what is too much, a half of a pixel rounded to the even number; or of what lacks, which
+ * is negative, rounded towards zero. */
 static int64_t half_of(int64_t more)
 {
-    return more < 0 ? -1 : more / 2 + (more & more / 2 & 1);
+    return more / 2 + (more > 0 ? more & more / 2 & 1 : 0);
 }
 
 static bool crop_center(const struct step *step, struct sketch *sketch)
 {
-    return crop(sketch, half_of(sketch->width - step->width),
-                half_of(sketch->height - step->height), step->width, step->height);
+    crop(sketch, half_of(sketch->width - step->width), half_of(sketch->height - step->height),
+         step->width, step->height);
+    return true;
 }
 
 static bool resize_all(const struct step *step, struct sketch *sketch)
@@ -196,17 +209,29 @@ static bool resize_all(const struct step *step, struct sketch *sketch)
         bool upright = sketch->width <= sketch->height;
         int64_t shorter = upright ? sketch->width : sketch->height;
         int64_t longer = upright ? sketch->height : sketch->width;
-        longer = (int64_t)((double)((int64_t)step->height * longer) / (double)shorter);
-        width = upright ? step->height : longer;
-        height = upright ? longer : step->height;
+        longer = (int64_t)((double)(height * longer) / (double)shorter);
+        width = upright ? height : longer;
+        height = upright ? longer : height;
     }
-    return resize(sketch, width, height, step->filter);
+    if (width > LARGEST_SIDE || height > LARGEST_SIDE) {
+        return false;
+    }
+    resize(sketch, (uint32_t)width, (uint32_t)height, step->filter);
+    return true;
 }
 
 /* ---- all of them ---- */
 
-static bool take_step(const struct step *step, struct sketch *sketch)
+static bool does_draw(const struct step *step)
 {
+    return step->kind != STEP_RESIZE && step->kind != STEP_CENTER_CROP;
+}
+
+static bool note(const struct step *step, struct sketch *sketch, struct numbers *numbers)
+{
+    if (does_draw(step) && numbers == NULL) {
+        return false;
+    }
     switch (step->kind) {
     case STEP_RESIZE:
         return resize_all(step, sketch);
@@ -214,54 +239,50 @@ static bool take_step(const struct step *step, struct sketch *sketch)
         return crop_center(step, sketch);
     case STEP_CROP:
     case STEP_CROP_EACH:
-        return draw_crop(step, sketch);
+        return draw_crop(step, sketch, numbers);
     case STEP_REGION:
-        return draw_region(step, sketch);
+        return draw_region(step, sketch, numbers);
     case STEP_FLIP:
-        draw_flip(step, sketch);
-        return true;
+        return draw_flip(step, sketch, numbers);
     default:
         return false;
     }
 }
 
-static bool finish(const struct sketch *sketch, uint32_t least_side)
+struct sketch sketch_begin(uint32_t width, uint32_t height, uint32_t channels)
 {
-    struct stk_plan *plan = sketch->plan;
-    plan->box[2] = (float)(plan->crop[2] - plan->crop[0]);
-    plan->box[3] = (float)(plan->crop[3] - plan->crop[1]);
-    if (plan->filter == 0) {
-        plan->width = (uint32_t)sketch->width;
-        plan->height = (uint32_t)sketch->height;
-    }
-    return sketch->width >= least_side && sketch->height >= least_side;
+    return (struct sketch){.plan = {.crop = {0, 0, (int32_t)width, (int32_t)height}},
+                           .width = width,
+                           .height = height,
+                           .channels = channels};
 }
 
-static bool take_steps(const struct step *steps, size_t count, struct sketch *sketch)
+size_t sketch_note(struct sketch *sketch, const struct steps *steps, size_t at,
+                   struct numbers *numbers)
 {
-    size_t i = 0;
-    while (i < count && take_step(&steps[i], sketch)) {
-        i++;
+    while (at < steps->count && sketch->rest == REST_NOTHING &&
+           note(&steps->of[at], sketch, numbers)) {
+        at++;
     }
-    return i == count;
+    return at;
 }
 
-bool steps_plan(const struct steps *steps, uint32_t width, uint32_t height, struct numbers *numbers,
-                struct stk_plan *plan)
+struct stk_plan sketch_plan(const struct sketch *sketch)
 {
-    struct numbers before = *numbers;
-    struct sketch sketch = {plan, numbers, width, height};
-    *plan = (struct stk_plan){.crop = {0, 0, (int32_t)width, (int32_t)height}};
-    if (take_steps(steps->of, steps->count, &sketch) && finish(&sketch, steps->least_side)) {
-        return true;
+    struct stk_plan plan = sketch->plan;
+    plan.box[2] = (float)(plan.crop[2] - plan.crop[0]);
+    plan.box[3] = (float)(plan.crop[3] - plan.crop[1]);
+    if (plan.filter == 0) {
+        plan.width = (uint32_t)sketch->width;
+        plan.height = (uint32_t)sketch->height;
     }
-    *numbers = before;
-    return false;
+    return plan;
 }
 
-void steps_result(const struct stk_plan *plan, uint32_t *width, uint32_t *height)
+bool steps_draw(const struct steps *steps, size_t at)
 {
-    const uint32_t *window = plan->window;
-    *width = window[2] > window[0] ? window[2] - window[0] : plan->width;
-    *height = window[3] > window[1] ? window[3] - window[1] : plan->height;
+    while (at < steps->count && !does_draw(&steps->of[at])) {
+        at++;
+    }
+    return at < steps->count;
 }

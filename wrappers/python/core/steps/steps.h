@@ -1,8 +1,6 @@
 /*
  * The geometry of a pipeline, step by step. It draws the numbers that torchvision's transforms draw
- * for an image of a given size, and makes the plan. stoker/_torchvision (steps.py, lazy_images.py,
- * rng.py) does this for one image in Python, and also does the steps that are not simple. This file
- * does it for a batch, without Python.
+ * for an image of a given size, and makes the plan. Knows nothing of Python.
  */
 #ifndef STK_PYTHON_STEPS_STEPS_H
 #define STK_PYTHON_STEPS_STEPS_H
@@ -29,7 +27,8 @@ struct step {
     int filter; /* enum stk_filter, of a resize */
     uint32_t height, width;
     /* For a region: the limits of its share of the area, of the logarithm of its shape, and of its
-     * shape. For a flip: the probability. */
+     * shape. For a crop anywhere: what the image is padded by (left, top, right, bottom), and the
+     * channels that it must have (0: any). For a flip: the probability. */
     double values[6];
 };
 
@@ -38,17 +37,40 @@ struct step {
 struct steps {
     struct step of[STEPS_MOST];
     size_t count;
-    uint32_t least_side; /* of the result */
 };
 
+/* The part of a step that is left to be done, since a plan has no place for it. */
+enum step_rest {
+    REST_NOTHING,
+    REST_CROP,   /* to a box that reaches beyond the image */
+    REST_RESIZE, /* of an image that was resized or flipped before */
+};
+
+/* An image's plan as far as it is made. Only its crop, size, box, filter, flip and window are
+ * used. */
+struct sketch {
+    struct stk_plan plan;
+    int64_t width, height; /* of the result so far */
+    uint32_t channels;     /* of the image */
+    bool changed;          /* a step has done something */
+    enum step_rest rest;
+    int64_t box[4];     /* REST_CROP: left, top, right, bottom */
+    struct step resize; /* REST_RESIZE: filter, height, width */
+};
+
+/* Returns the sketch of a whole image. */
+struct sketch sketch_begin(uint32_t width, uint32_t height, uint32_t channels);
 /*
- * Draws the numbers of the steps for an image of this size, and fills in the plan's crop, size,
- * box, filter, flip and window. Returns false if the steps cannot be done here, or if a draw is not
- * certain to the last bit. `numbers` is unchanged then.
+ * Notes steps from the at-th on. Returns the place of the first step that is not noted; what a
+ * noted step has left is in `rest`, and none is noted behind it. A step is not noted if it cannot
+ * be done here, or if a draw is not certain to the last bit. It has drawn nothing then. `numbers`
+ * is NULL if nothing can be drawn.
  */
-bool steps_plan(const struct steps *steps, uint32_t width, uint32_t height, struct numbers *numbers,
-                struct stk_plan *plan);
-/* Computes the size of a plan's result. */
-void steps_result(const struct stk_plan *plan, uint32_t *width, uint32_t *height);
+size_t sketch_note(struct sketch *sketch, const struct steps *steps, size_t at,
+                   struct numbers *numbers);
+/* Returns the plan of a sketch without a rest. */
+struct stk_plan sketch_plan(const struct sketch *sketch);
+/* Returns true if one of the steps from the at-th on may draw a number. */
+bool steps_draw(const struct steps *steps, size_t at);
 
 #endif

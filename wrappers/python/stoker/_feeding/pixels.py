@@ -5,12 +5,9 @@ import torch
 from PIL import Image
 
 from .._pillow import check, take, versions
-from .._pillow.plan import FILTERS, Plan
+from .._pillow.plan import Plan
 from .._store import sources
 from .._torchvision import rng, lazy_images, pipeline, tensor_tail
-from . import worker_rng
-
-_PILLOWS = {ours: number for number, ours in FILTERS.items()}
 
 
 class PlannedImage:
@@ -98,14 +95,13 @@ class Maker:
 
     def can_draw(self):
         """Returns true if draw() may be called."""
-        return (self._analysis.thread_steps is not None and self._kinds is not None and rng.are_ordinary()
-                and worker_rng.are_understood())
+        return self._analysis.is_whole and self._kinds is not None and rng.can_draw()
 
     def draw(self, at, files, memory):
         """Draws and plans images from the at-th on without Python, as far as possible. Returns the next image's place.
         `memory` is the generator's state (worker_rng.py)."""
         most = int(min(self._limit, take.LARGEST_IMAGE)), take.SPARSEST, 1 if self.tail is None else 2
-        return files.draw(at, self._analysis.thread_steps, versions.PASS_ORDER, self._kinds, most, memory)
+        return files.draw(at, self._analysis.steps, versions.PASS_ORDER, self._kinds, most, memory)
 
     def learn(self, head):
         """Returns true if draw() did not know this kind of file. It knows the kind from now on."""
@@ -116,8 +112,7 @@ class Maker:
 
     def noted(self, path, image_size, drawn):
         """Returns the PlannedImage of an image that draw() planned (_core.Files.drawn)."""
-        crop, size, filter, flip, window = drawn
-        plan = Plan(_LazyJpeg(path, image_size), crop, size, _PILLOWS.get(filter, 0), flip, window)
+        plan = Plan.with_geometry(_LazyJpeg(path, image_size), drawn)
         return PlannedImage(lazy_images.LazyImage(plan), self.tail)
 
     def make(self, path, head):
@@ -137,12 +132,9 @@ class Maker:
         return self._run(0, lazy_images.is_float32() and lazy_images.of_image(image) or image)
 
     def _noted(self, lazy):
-        at = 0
-        for step, transform in self._analysis.steps:
-            if not step(lazy, transform):
-                return self._run(at, lazy)
-            at += 1
-        if self.tail is not None and min(lazy.size) > 1 and lazy.is_noted():
+        steps = self._analysis.steps
+        at = lazy.note(steps)
+        if at == len(steps) and self.tail is not None and min(lazy.size) > 1 and lazy.is_noted():
             return PlannedImage(lazy, self.tail)
         return self._run(at, lazy)
 

@@ -11,41 +11,12 @@ import random
 import numpy
 import torch
 
-from .. import _core
+from .._torchvision import rng
 
 try:
     from torch.utils.data._utils.worker import _generate_state
 except ImportError:
     _generate_state = None
-
-
-_understood = None
-
-
-def _memory(state):
-    return _core.memory_at(state.data_ptr(), state.numel())
-
-
-def _are_understood():
-    """Returns true if torch draws from a generator's state as core/steps/numbers.h does."""
-    generator = torch.Generator().manual_seed(20)
-    state = generator.get_state()
-    shares = torch.empty(1000, dtype=torch.float32, device="cpu").uniform_(generator=generator)
-    whole = torch.empty(300, dtype=torch.int64, device="cpu").random_(999, generator=generator)
-    try:
-        words = torch.tensor(_core.feed_words(1300, _memory(state)), device="cpu")
-    except ValueError:
-        return False
-    return (torch.equal(shares, (words[:1000] % 2**24).to(torch.float32) / 2**24)
-            and torch.equal(whole, words[1000:] % 999) and torch.equal(state, generator.get_state()))
-
-
-def are_understood():
-    """Returns the result of _are_understood(), which is called once."""
-    global _understood
-    if _understood is None:
-        _understood = _are_understood()
-    return _understood
 
 
 class WorkerRng:
@@ -59,7 +30,7 @@ class WorkerRng:
 
     def _keep(self, state):
         self._torch = state
-        self.memory = _memory(state)  # of torch's generator, to be drawn from where it lies
+        self.memory = rng.memory_of(state)  # of torch's generator, to be drawn from where it lies
 
     @contextlib.contextmanager
     def drawn(self, by_anybody):

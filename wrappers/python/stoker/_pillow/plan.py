@@ -13,6 +13,7 @@ from . import versions
 
 # Pillow's numbers of the filters, and the decoder's.
 FILTERS = {1: 5, 2: 2, 3: 4, 4: 1, 5: 3}
+PILLOWS_FILTERS = {0: 0, **{ours: number for number, ours in FILTERS.items()}}
 
 HWC, CHW = 0, 1
 U8, F32 = 0, 1
@@ -41,6 +42,16 @@ class Plan:
     def whole(cls, source, size):
         """Returns the plan of a whole image as it is."""
         return cls(source, (0, 0) + size, size, 0, 0)
+
+    @classmethod
+    def with_geometry(cls, source, geometry):
+        """Returns a plan of this geometry (core/steps/step_request.h)."""
+        crop, target, filter, flip, window = geometry
+        return cls(source, crop, target, PILLOWS_FILTERS[filter], flip, window)
+
+    @property
+    def geometry(self):
+        return self.crop, self.target, FILTERS.get(self.filter, 0), self.flip, self.window
 
     def is_whole(self, size):
         """Returns true if this is the plan of a whole image of that size as it is."""

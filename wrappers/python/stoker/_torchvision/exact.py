@@ -126,6 +126,10 @@ def seen(transform):
             parts += value, _items(value)
         elif type(value) is list:
             parts += value, tuple(value)
+        elif isinstance(value, torch.Tensor):
+            if value.is_inference():
+                return None
+            parts += value, ("_version", value._version)
     return tuple(parts)
 
 

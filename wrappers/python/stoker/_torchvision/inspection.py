@@ -14,11 +14,10 @@ _known = {}  # {a transform's id: (its parts, its Inspection)}. The transform it
 
 
 class Inspection:
-    __slots__ = ("step", "thread_step", "start", "link")
+    __slots__ = ("step", "start", "link")
 
-    def __init__(self, step=None, thread_step=None, start=None, link=None):
-        self.step = step  # step(lazy, transform) notes it in a lazy image, or returns false (steps.py)
-        self.thread_step = thread_step  # thread_step(transform): the step as a tuple for threads
+    def __init__(self, step=None, start=None, link=None):
+        self.step = step  # the tuple for core/steps (steps.py)
         self.start = start  # the key of a chain that begins with it (tensor_tail.py)
         self.link = link  # the key of a further transform in a chain
 
@@ -42,7 +41,7 @@ def _inspect(transform):
     seen = exact.seen(transform)  # first: another thread may change the transform meanwhile
     if not exact.is_bare(transform):
         return NOTHING
-    each = Inspection(*steps.step_of(transform), *tensor_tail.keys_of(transform))
+    each = Inspection(steps.step_of(transform), *tensor_tail.keys_of(transform))
     if seen is not None:
         cache.put(_known, id(transform), (seen, each), _MOST)
     return each

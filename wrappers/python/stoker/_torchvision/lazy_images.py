@@ -12,8 +12,8 @@ from PIL import Image
 from .. import _core
 from .._base.counters import DAMAGED, IMAGES
 from .._pillow import hook, pending
-from .._pillow.plan import HWC, U8, Plan, image_of
-from . import tensor_tail
+from .._pillow.plan import HWC, PILLOWS_FILTERS, U8, Plan, image_of
+from . import rng, tensor_tail
 
 
 class LazyImage:
@@ -44,31 +44,27 @@ class LazyImage:
         self._original = None
         self._plan.used = True
 
-    def crop(self, left, top, right, bottom):
-        """Crops to a box, which may reach beyond the lazy image; there it is black."""
-        if left < 0 or top < 0 or right > self.size[0] or bottom > self.size[1]:
-            self.crop_padded(left, top, right, bottom, 0)
-            return
-        self._changes()
-        self._plan = self._plan.cropped((left, top, right, bottom))
+    def note(self, steps):
+        """Notes steps (steps.py). Returns how many were noted; the next one is to be called as it is."""
+        at, before = 0, -1
+        while before < at < len(steps):
+            before = at
+            at, geometry, rest = rng.note(steps, at, self._plan.geometry, self.channels)
+            if geometry is not None:
+                self._changes()
+                self._plan = Plan.with_geometry(self._plan.source, geometry)
+            if rest is not None:
+                self._do(rest, steps[at - 1])
+        return at
 
-    def crop_padded(self, left, top, right, bottom, fill):
-        """Crops to a box, with this colour beyond the lazy image."""
-        self._become(_padded(self.pixels(), (left, top, right, bottom), fill))
-
-    def resize(self, size, filter):
-        """Resizes by a filter that is known to give Pillow's bytes. `filter` is Pillow's number."""
-        if size == self.size:
-            return
-        if self._plan.filter or self._plan.flip:
+    def _do(self, rest, step):
+        """Does what a step has left (_core.note), on pixels."""
+        if len(rest) == 4:
+            fill = step[5] if len(step) > 5 else 0
+            self._become(_padded(self.pixels(), rest, fill))
+        else:
             self._become(self.pixels())
-        self._changes()
-        self._plan = self._plan.resized(size, filter)
-
-    def flip(self, direction):
-        """Flips the image. 1: left to right, 2: top to bottom."""
-        self._changes()
-        self._plan = self._plan.flipped(direction)
+            self._plan = self._plan.resized(rest[0], PILLOWS_FILTERS[rest[1]])
 
     # ---- doing ----
 

@@ -14,6 +14,8 @@ from .exact import functions_are_own
 from .inspection import NOTHING, inspect
 from .lazy_images import LazyImage
 
+_MOST_STEPS = 16  # STEPS_MOST
+
 _chains = {}  # {the Inspections from the beginning of a chain on: its key}
 
 
@@ -50,8 +52,9 @@ def _noted(transforms, at, image, end):
         if each.step is not None:
             if type(image) is not LazyImage:
                 image = lazy_images.of_waiting(image) or image
-            if type(image) is LazyImage and each.step(image, transforms[at]):
-                at += 1
+            noted = image.note(_steps(found[at:])) if type(image) is LazyImage else 0
+            if noted:
+                at += noted
                 continue
         elif each.start is not None:
             done = _end(transforms, found, at, image, end)
@@ -65,13 +68,13 @@ def _noted(transforms, at, image, end):
 class Analysis:
     """The transforms as they treat images of one mode. Valid until the program changes one of them."""
 
-    __slots__ = ("is_known", "steps", "tail", "thread_steps")
+    __slots__ = ("is_known", "steps", "tail", "is_whole")
 
-    def __init__(self, is_known=False, steps=(), tail=None, thread_steps=None):
+    def __init__(self, is_known=False, steps=(), tail=None, is_whole=False):
         self.is_known = is_known  # true if no code of the program runs in the transforms
-        self.steps = steps  # the first steps, each with its transform
+        self.steps = steps  # the first transforms, as steps
         self.tail = tail  # the TensorTail of all further transforms, or None
-        self.thread_steps = thread_steps  # the steps for threads, if these and the tail are all transforms; or None
+        self.is_whole = is_whole  # true if the steps and the tail are all transforms
 
 
 def analyse(transforms, mode):
@@ -79,11 +82,14 @@ def analyse(transforms, mode):
     if not _are_known():
         return Analysis()
     found = inspect(transforms)
-    first = list(itertools.takewhile(lambda each: each.step is not None, found))
-    tail = _tail_from(transforms, found, len(first), mode)
-    is_whole = tail is not None or len(first) == len(found)
-    return Analysis(all(map(_is_known, found)), [(each.step, transform) for each, transform in zip(first, transforms)],
-                    tail, _thread_steps(first, transforms) if is_whole else None)
+    steps = _steps(found)
+    tail = _tail_from(transforms, found, len(steps), mode)
+    return Analysis(all(map(_is_known, found)), steps, tail, tail is not None or len(steps) == len(found))
+
+
+def _steps(found):
+    """Returns the steps at the beginning of these Inspections."""
+    return tuple([each.step for each in itertools.takewhile(lambda each: each.step is not None, found[:_MOST_STEPS])])
 
 
 def _is_known(each):
@@ -97,12 +103,6 @@ def _tail_from(transforms, found, at, mode):
         return None
     key = _chain(tuple(found[at:]))
     return tensor_tail.tail_of(transforms, at, key, mode) if at + len(key) == len(found) else None
-
-
-def _thread_steps(found, transforms):
-    """Returns the steps of these transforms for threads, or None if one of them has none."""
-    steps = tuple(each.thread_step(transform) for each, transform in zip(found, transforms))
-    return None if None in steps else steps
 
 
 def _ended(image, end):

@@ -13,7 +13,8 @@ import PIL.JpegImagePlugin  # noqa: F401  (the hook waits for it, and must not m
 from PIL import Image
 
 from .._base.own import attempt
-from . import exact, normalize, pipeline, rng, tensor_tail
+from .._pillow.plan import Plan
+from . import exact, normalize, pipeline, rng, steps, tensor_tail
 from .exact import F, T
 
 SWITCH = "STOKER_TORCHVISION"
@@ -98,7 +99,14 @@ def _region(img, scale, ratio, log_ratio=None):
     """Draws the region, or returns None if torchvision is to draw it."""
     if not tensor_tail.is_pillows(img) or not rng.is_pair(scale) or not rng.is_pair(ratio):
         return None
-    return rng.region(*img.size, scale, ratio, rng.log_ratio(ratio) if log_ratio is None else log_ratio.tolist())
+    step = steps.region(scale, ratio, rng.log_ratio(ratio) if log_ratio is None else log_ratio.tolist())
+    if step is None:
+        return None
+    noted, geometry, _ = rng.note((step,), 0, Plan.whole(None, img.size).geometry, 0)
+    if not noted:
+        return None
+    left, top, right, bottom = geometry[0]
+    return top, left, bottom - top, right - left
 
 
 def _get_params(img, scale, ratio):

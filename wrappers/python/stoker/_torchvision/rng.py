@@ -1,9 +1,4 @@
-"""torchvision's random choices: the same numbers of torch's generator, in the same order, with fewer calls around
-them."""
-
-import math
-import struct
-import threading
+"""torchvision's random choices: the same numbers of torch's generator, drawn without torch (core/steps)."""
 
 import torch
 
@@ -12,30 +7,10 @@ from .._base import cache
 from .._base.own import is_own
 
 _log_ratios = {}
-_singles = {}
+_understood = None
 
 # True if anything stands between a program and torch's own functions, such as a default device.
 _functions_in_between = getattr(torch._C, "_len_torch_function_stack", lambda: 0)
-
-
-def _values(tensor, format):
-    """Returns the memory of a tensor as numbers. The caller holds the tensor."""
-    return _core.memory_at(tensor.data_ptr(), tensor.numel() * tensor.element_size()).cast(format)
-
-
-class _Buffers:
-    """A thread's tensors for random numbers. Filling a tensor again draws the same numbers as a new tensor, in half the
-    time, and the numbers are read in its memory."""
-
-    __slots__ = "real", "other_real", "first", "second", "reals", "whole"
-
-    def __init__(self):
-        with torch.inference_mode(False):
-            reals = torch.empty(2, dtype=torch.float32, device="cpu")
-            whole = torch.empty(2, dtype=torch.int64, device="cpu")
-        self.real, self.other_real = reals[0:1], reals[1:2]
-        self.first, self.second = whole[0:1], whole[1:2]
-        self.reals, self.whole = _values(reals, "f"), _values(whole, "q")
 
 
 def as_one(function, *arguments):
@@ -53,17 +28,33 @@ def as_one(function, *arguments):
         return None
 
 
-class _Thread(threading.local):
-    def __init__(self):
-        self.buffers = _Buffers()
+def memory_of(state):
+    """Returns the memory of a generator's state. The caller holds the state."""
+    return _core.memory_at(state.data_ptr(), state.numel())
 
 
-_thread = _Thread()
+def _are_understood():
+    """Returns true if torch draws from a generator's state as core/steps/numbers.h does."""
+    generator = torch.Generator().manual_seed(20)
+    state = generator.get_state()
+    shares = torch.empty(1000, dtype=torch.float32, device="cpu").uniform_(generator=generator)
+    whole = torch.empty(300, dtype=torch.int64, device="cpu").random_(999, generator=generator)
+    try:
+        words = torch.tensor(_core.words(1300, memory_of(state)), device="cpu")
+    except ValueError:
+        return False
+    return (torch.equal(shares, (words[:1000] % 2**24).to(torch.float32) / 2**24)
+            and torch.equal(whole, words[1000:] % 999) and torch.equal(state, generator.get_state()))
 
 
-def are_ordinary():
-    """Returns true if torch's random functions would make their own tensors on the CPU in float32."""
-    return torch.get_default_dtype() is torch.float32 and not _functions_in_between()
+def can_draw():
+    """Returns true if the numbers of torch's random functions are drawn here: on the CPU, in float32."""
+    global _understood
+    if torch.get_default_dtype() is not torch.float32 or _functions_in_between():
+        return False
+    if _understood is None:
+        _understood = _are_understood()
+    return _understood
 
 
 def is_pair(values):
@@ -74,7 +65,7 @@ def is_pair(values):
 
 def are_usual(values):
     """Returns true if (least, most) of the area's share and of the ratio's logarithm are in the usual range."""
-    return 0 < values[0] <= values[1] < 1e6 and -20 < values[2] <= values[3] < 20
+    return 0 <= values[0] <= values[1] < 1e6 and -20 < values[2] <= values[3] < 20
 
 
 def log_ratio(ratio):
@@ -86,74 +77,6 @@ def log_ratio(ratio):
     return found
 
 
-def below(limit):
-    """Draws a whole number from 0 to limit - 1."""
-    if _functions_in_between():
-        return torch.randint(0, limit, size=(1,)).item()
-    buffers = _thread.buffers
-    buffers.first.random_(limit)
-    return buffers.whole[0]
-
-
-def pair_below(limit, other):
-    """Draws a whole number below each limit, in this order."""
-    if _functions_in_between():
-        return below(limit), below(other)
-    return _pair_by(_thread.buffers, limit, other)
-
-
-def _pair_by(buffers, limit, other):
-    buffers.first.random_(limit)
-    buffers.second.random_(other)
-    return buffers.whole.tolist()
-
-
-def chance(p):
-    """Returns torch.rand(1) < p, compared in single precision as torch does."""
-    single = _singles.get(p)
-    if single is None:
-        single = cache.put(_singles, p, struct.unpack("f", struct.pack("f", p))[0])
-    if not are_ordinary():
-        return torch.rand(1).item() < single
-    buffers = _thread.buffers
-    buffers.real.uniform_()
-    return buffers.reals[0] < single
-
-
-def _drawn_anew(scale, log_ratio):
-    """Draws a share of the area, and e to a number between the logarithms, in new tensors."""
-    share = torch.empty(1).uniform_(scale[0], scale[1]).item()
-    return share, torch.exp(torch.empty(1).uniform_(log_ratio[0], log_ratio[1])).item()
-
-
-def _drawn_by(buffers, scale, log_ratio):
-    """Draws the numbers of _drawn_anew(), in the thread's tensors."""
-    buffers.real.uniform_(scale[0], scale[1])
-    buffers.other_real.uniform_(log_ratio[0], log_ratio[1]).exp_()
-    return buffers.reals.tolist()
-
-
-def region(width, height, scale, ratio, log_ratio):
-    """Draws (top, left, height, width) of a RandomResizedCrop."""
-    area = height * width
-    buffers = _thread.buffers if are_ordinary() else None
-    for _ in range(10):
-        share, aspect_ratio = (_drawn_anew(scale, log_ratio) if buffers is None
-                               else _drawn_by(buffers, scale, log_ratio))
-        target_area = area * share
-        w = round(math.sqrt(target_area * aspect_ratio))
-        h = round(math.sqrt(target_area / aspect_ratio))
-        if 0 < w <= width and 0 < h <= height:
-            top, left = (pair_below(height - h + 1, width - w + 1) if buffers is None else
-                         _pair_by(buffers, height - h + 1, width - w + 1))
-            return top, left, h, w
-    return _central_region(width, height, ratio)
-
-
-def _central_region(width, height, ratio):
-    w, h = width, height
-    if width / height < min(ratio):
-        h = int(round(w / min(ratio)))
-    elif width / height > max(ratio):
-        w = int(round(h * max(ratio)))
-    return (height - h) // 2, (width - w) // 2, h, w
+def note(steps, at, geometry, channels):
+    """Returns _core.note() of these steps, with torch's own generator."""
+    return _core.note(steps, at, geometry, channels, torch.default_generator if can_draw() else None)

@@ -1,14 +1,8 @@
-"""torchvision's geometric transforms as steps, which note them in a lazy image (lazy_images.py).
+"""torchvision's geometric transforms as steps: tuples of which core/steps makes a plan.
 
-A step draws exactly the random numbers that the transform would have drawn. It either notes the whole transform, or
-draws nothing and leaves the lazy image to the transform itself. A step is made from the transform's attributes, and
-holds for as long as its Inspection (inspection.py).
-
-Beside each step is its thread step, for the threads of a Feed: a tuple of which core/steps/steps.h makes the same plan,
-for a whole batch and without Python.
+A step draws exactly the random numbers that the transform would have drawn, for one image or for each of a batch. It is
+made from the transform's attributes, and holds for as long as its Inspection (inspection.py).
 """
-
-import torch
 
 from .._pillow import check
 from .._pillow.plan import FILTERS
@@ -17,6 +11,7 @@ from .exact import F, T
 
 _RESIZE, _CENTER_CROP, _CROP, _CROP_EACH, _REGION, _FLIP = range(6)  # enum step_kind
 _NO_VALUES = (0.0,) * 6
+_MOST_PADDING = 1 << 20
 
 _known = {}
 
@@ -31,23 +26,13 @@ def knows(kind):
 
 
 def step_of(transform):
-    """Returns (step, thread_step) of a transform as it is now. step(lazy, transform) returns true if it noted the
-    transform; without a step the transform is called as it is. thread_step(transform) returns the tuple for threads, or
-    None."""
-    return _finder_of(type(transform))(transform) or (None, _nothing)
+    """Returns the step of a transform as it is now, or None: the transform is called as it is. The step is (kind, filter,
+    height, width, values), and for a crop that may reach beyond the image the colour of what it finds there."""
+    return _finder_of(type(transform))(transform)
 
 
 def _unknown(transform):
     return None
-
-
-def _nothing(transform):
-    return None
-
-
-def _always(*thread_step):
-    """Returns a thread_step() that is always this tuple."""
-    return lambda transform: thread_step
 
 
 # ---- what the transforms have in common ----
@@ -80,99 +65,53 @@ def _wanted(size):
     return _height_width(size)
 
 
-def _resized(wanted, width, height):
-    """Returns (height, width) of the resized image."""
-    if type(wanted) is not int:
-        return wanted
-    short, long = min(width, height), max(width, height)
-    long = int(wanted * long / short)
-    return (long, wanted) if width <= height else (wanted, long)
-
-
 # ---- steps ----
 
 def _resize(transform):
     filter, wanted = _filter(transform), _wanted(transform.size)
     if not filter or wanted is None or transform.max_size is not None:
         return None
-
-    def step(lazy, _):
-        height, width = _resized(wanted, *lazy.size)
-        lazy.resize((width, height), filter)
-        return True
     size = (wanted, 0) if type(wanted) is int else wanted
-    return step, _always(_RESIZE, FILTERS[filter], *size, _NO_VALUES)
+    return _RESIZE, FILTERS[filter], *size, _NO_VALUES
 
 
 def _center_crop(transform):
     size = _height_width(transform.size)
-
-    def step(lazy, _):
-        edges = [_center(now, wanted) for now, wanted in zip(lazy.size, (size[1], size[0]))]
-        (left, right), (top, bottom) = edges
-        lazy.crop(left, top, right, bottom)
-        return True
-    return size and (step, _always(_CENTER_CROP, 0, *size, _NO_VALUES))
+    return size and (_CENTER_CROP, 0, *size, _NO_VALUES)
 
 
-def _center(now, wanted):
-    """Returns the begin and end of the middle. The begin is below 0 if the lazy image is smaller."""
-    if wanted > now:
-        begin = -((wanted - now) // 2)
-    else:
-        begin = int(round((now - wanted) / 2.0))
-    return begin, begin + wanted
+def region(scale, ratio, log_ratio, size=(0, 0), filter=0):
+    """Returns the step of a RandomResizedCrop; without a size it is not resized."""
+    values = *scale, *log_ratio, min(ratio), max(ratio)
+    return (_REGION, filter, *size, values) if rng.are_usual(values) else None
 
 
-def _random_resized_crop(transform, log_ratio_of=None):
+def _random_resized_crop(transform):
     filter, size = _filter(transform), _height_width(transform.size)
     if not filter or size is None or not rng.is_pair(transform.scale) or not rng.is_pair(transform.ratio):
         return None
-    height, width = size
-    scale, ratio = tuple(transform.scale), tuple(transform.ratio)
-    log_ratio = log_ratio_of is None and rng.log_ratio(ratio)
-
-    def step(lazy, transform):
-        top, left, crop_height, crop_width = rng.region(
-            *lazy.size, scale, ratio, log_ratio or log_ratio_of(transform))
-        lazy.crop(left, top, left + crop_width, top + crop_height)
-        lazy.resize((width, height), filter)
-        return True
-
-    def thread_step(transform):
-        values = *scale, *(log_ratio or log_ratio_of(transform)), min(ratio), max(ratio)
-        return (_REGION, FILTERS[filter], *size, values) if rng.are_usual(values) else None
-    return step, thread_step
-
-
-def _random_resized_crop_v2(transform):
-    return _random_resized_crop(transform, lambda transform: transform._log_ratio.tolist())
+    log_ratio = getattr(transform, "_log_ratio", None)  # v2 has it as a tensor
+    log_ratio = rng.log_ratio(transform.ratio) if log_ratio is None else log_ratio.tolist()
+    return region(transform.scale, transform.ratio, log_ratio, size, FILTERS[filter])
 
 
 def _flip(direction):
-    def found(transform):
+    def step_of(transform):
         p = transform.p
         if type(p) not in (float, int) or not 0 <= p <= 1:
             return None
-
-        def step(lazy, _):
-            if rng.chance(p):
-                lazy.flip(direction)
-            return True
-        return step, _always(_FLIP, direction, 0, 0, (p, *_NO_VALUES[1:]))
-    return found
+        return _FLIP, direction, 0, 0, (p, *_NO_VALUES[1:])
+    return step_of
 
 
 # ---- RandomCrop ----
 
-def _fill(fill, channels):
-    """Returns the fill as bytes of each channel, or None."""
-    if type(fill) is int:
-        fill = (fill,) * channels
-    if type(fill) is tuple and len(fill) == channels and all(
-            type(each) is int and 0 <= each <= 255 for each in fill):
-        return fill
-    return None
+def _fill(fill):
+    """Returns (the fill, the channels that it is for or 0 for any), or None."""
+    values = fill if type(fill) is tuple else (fill,)
+    if not all(type(each) is int and 0 <= each <= 255 for each in values):
+        return None
+    return fill, 0 if type(fill) is int else len(fill)
 
 
 def _edges(padding):
@@ -181,76 +120,37 @@ def _edges(padding):
         padding = (padding,)
     if type(padding) not in (tuple, list) or len(padding) not in (1, 2, 4):
         return None
-    if any(type(each) is not int or each < 0 for each in padding):
+    if any(type(each) is not int or not 0 <= each <= _MOST_PADDING for each in padding):
         return None
     return tuple(padding) * (4 // len(padding))
 
 
 def _random_crop(transform):
-    edges = (0, 0, 0, 0) if transform.padding is None else _edges(transform.padding)
-    return _crop_padded(transform, edges, _both)
+    return _crop_padded(transform, _CROP, transform.padding)
 
 
 def _random_crop_v2(transform):
-    edges = (0, 0, 0, 0)
-    if transform.padding is not None:
-        left, right, top, bottom = transform.padding
-        edges = _edges((left, top, right, bottom))
-    return _crop_padded(transform, edges, _each)
+    padding = transform.padding
+    if padding is not None:
+        left, right, top, bottom = padding
+        padding = left, top, right, bottom
+    return _crop_padded(transform, _CROP_EACH, padding)
 
 
-def _crop_padded(transform, edges, draw):
-    size = _height_width(transform.size)
-    if (size is None or edges is None or transform.pad_if_needed
+def _crop_padded(transform, kind, padding):
+    size, fill = _height_width(transform.size), _fill(transform.fill)
+    edges = (0, 0, 0, 0) if padding is None else _edges(padding)
+    if (size is None or edges is None or fill is None or transform.pad_if_needed
             or (any(edges) and transform.padding_mode != "constant")):
         return None
-
-    def step(lazy, transform):
-        fill, spare = _fill(transform.fill, lazy.channels), _spare(lazy.size, edges, size)
-        if fill is None or min(spare) < 0:
-            return False
-        top, left = draw(*spare)
-        box = _box(left - edges[0], top - edges[1], size)
-        if any(edges) and any(fill):
-            lazy.crop_padded(*box, fill)
-        else:
-            lazy.crop(*box)
-        return True
-
-    def thread_step(transform):
-        if any(edges) or _fill(transform.fill, 3) is None:
-            return None
-        return _CROP if draw is _both else _CROP_EACH, 0, *size, _NO_VALUES
-    return step, thread_step
-
-
-def _spare(size, edges, crop):
-    """Returns by how many pixels the padded image is (higher, wider) than the crop."""
-    return size[1] + edges[1] + edges[3] - crop[0], size[0] + edges[0] + edges[2] - crop[1]
-
-
-def _box(left, top, size):
-    return left, top, left + size[1], top + size[0]
-
-
-def _both(more_height, more_width):
-    """Draws both places, as v1 does unless the crop has only one."""
-    if not more_height and not more_width:
-        return 0, 0
-    return rng.pair_below(more_height + 1, more_width + 1)
-
-
-def _each(more_height, more_width):
-    """Draws a place only in a direction with more than one, as v2 does."""
-    top = int(torch.randint(0, more_height + 1, size=())) if more_height else 0
-    return top, int(torch.randint(0, more_width + 1, size=())) if more_width else 0
+    return kind, 0, *size, (*edges, fill[1], 0), fill[0]
 
 
 # ---- which step is whose ----
 
 _V1 = {"Resize": _resize, "CenterCrop": _center_crop, "RandomResizedCrop": _random_resized_crop,
        "RandomCrop": _random_crop, "RandomHorizontalFlip": _flip(1), "RandomVerticalFlip": _flip(2)}
-_V2 = {**_V1, "RandomResizedCrop": _random_resized_crop_v2, "RandomCrop": _random_crop_v2}
+_V2 = {**_V1, "RandomCrop": _random_crop_v2}
 
 
 def _find(kind):

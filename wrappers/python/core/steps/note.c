@@ -1,0 +1,123 @@
+/* Notes the steps of one image, for Python. */
+#include "wrappers/python/core/common/functions.h"
+#include "wrappers/python/core/common/objects.h"
+#include "wrappers/python/core/decode/plan_request.h"
+#include "wrappers/python/core/steps/step_request.h"
+
+/* A call of note(). */
+struct noting {
+    struct steps steps;
+    size_t at;
+    struct sketch sketch;
+    PyObject *generator; /* torch's, or None */
+};
+
+static int take_geometry(struct sketch *sketch, PyObject *tuple)
+{
+    int filter;
+    PyObject *window;
+    uint32_t flip;
+    struct stk_plan *plan = &sketch->plan;
+    if (!PyArg_ParseTuple(tuple, "(iiii)(O&O&)iO&O", &plan->crop[0], &plan->crop[1], &plan->crop[2],
+                          &plan->crop[3], take_u32, &plan->width, take_u32, &plan->height, &filter,
+                          take_u32, &flip, &window)) {
+        return -1;
+    }
+    plan->filter = (enum stk_filter)filter;
+    plan->flip = flip;
+    uint32_t *at = plan->window;
+    if (window != Py_None && !PyArg_ParseTuple(window, "O&O&O&O&", take_u32, &at[0], take_u32,
+                                               &at[1], take_u32, &at[2], take_u32, &at[3])) {
+        return -1;
+    }
+    uint32_t width, height;
+    plan_size(plan, &width, &height);
+    sketch->width = width;
+    sketch->height = height;
+    return 0;
+}
+
+static int take_noting(struct noting *noting, PyObject *arguments)
+{
+    PyObject *steps, *geometry;
+    Py_ssize_t at;
+    *noting = (struct noting){.at = 0};
+    if (!PyArg_ParseTuple(arguments, "O!nO!O&O", &PyTuple_Type, &steps, &at, &PyTuple_Type,
+                          &geometry, take_u32, &noting->sketch.channels, &noting->generator)) {
+        return -1;
+    }
+    noting->at = (size_t)at;
+    return steps_of(&noting->steps, steps) != 0 ? -1 : take_geometry(&noting->sketch, geometry);
+}
+
+/* Returns a number that a method of the tensor returns, or 0 with an exception set. */
+static unsigned long long ask(PyObject *tensor, const char *method)
+{
+    PyObject *number = PyObject_CallMethod(tensor, method, NULL);
+    unsigned long long value = number != NULL ? PyLong_AsUnsignedLongLong(number) : 0;
+    Py_XDECREF(number);
+    return PyErr_Occurred() == NULL ? value : 0;
+}
+
+/* Draws from a copy of the generator's state, which then becomes the state. Nothing in between lets
+ * another thread of Python's run. Returns 0, or -1 with an exception set and nothing drawn. */
+static int note_and_draw(struct noting *noting)
+{
+    PyObject *state = PyObject_CallMethod(noting->generator, "get_state", NULL);
+    PyObject *done = NULL;
+    size_t bytes = state != NULL ? (size_t)ask(state, "numel") : 0;
+    void *memory = bytes != 0 ? (void *)(uintptr_t)ask(state, "data_ptr") : NULL;
+    struct numbers *numbers = memory != NULL ? numbers_in(memory, bytes) : NULL;
+    if (numbers != NULL) {
+        noting->at = sketch_note(&noting->sketch, &noting->steps, noting->at, numbers);
+        done = PyObject_CallMethod(noting->generator, "set_state", "O", state);
+    }
+    Py_XDECREF(done);
+    Py_XDECREF(state);
+    return done != NULL ? 0 : -1;
+}
+
+static PyObject *rest_of(const struct sketch *sketch)
+{
+    const int64_t *box = sketch->box;
+    const struct step *resize = &sketch->resize;
+    switch (sketch->rest) {
+    case REST_CROP:
+        return Py_BuildValue("LLLL", (long long)box[0], (long long)box[1], (long long)box[2],
+                             (long long)box[3]);
+    case REST_RESIZE:
+        return Py_BuildValue("(II)i", resize->width, resize->height, resize->filter);
+    default:
+        return Py_NewRef(Py_None);
+    }
+}
+
+/*
+ * note(steps, at, geometry, channels, generator): notes the steps from the at-th on, with numbers
+ * that are drawn from torch's generator (None: nothing is drawn). The image has so many channels,
+ * and a plan of this geometry so far (step_request.h). Returns (the place of the first step that
+ * is not noted, the new geometry or None if it is unchanged, what the last noted step has left).
+ * That is None, a box (left, top, right, bottom) to crop to, or ((width, height), filter) to resize
+ * to.
+ */
+PyObject *core_note(PyObject *module, PyObject *arguments)
+{
+    struct noting noting;
+    if (take_noting(&noting, arguments) != 0) {
+        return NULL;
+    }
+    struct sketch *sketch = &noting.sketch;
+    if (noting.generator == Py_None || !steps_draw(&noting.steps, noting.at)) {
+        noting.at = sketch_note(sketch, &noting.steps, noting.at, NULL);
+    } else if (note_and_draw(&noting) != 0) {
+        return NULL;
+    }
+    struct stk_plan plan = sketch_plan(sketch);
+    PyObject *geometry = sketch->changed ? geometry_from(&plan) : Py_NewRef(Py_None);
+    PyObject *rest = geometry != NULL ? rest_of(sketch) : NULL;
+    if (rest == NULL) {
+        Py_XDECREF(geometry);
+        return NULL;
+    }
+    return Py_BuildValue("nNN", (Py_ssize_t)noting.at, geometry, rest);
+}
