@@ -119,6 +119,11 @@ void unit_tick(void)
     usleep(12000); /* the coarse clock's tick is 10 ms at most */
 }
 
+void unit_pause(void)
+{
+    usleep(1000);
+}
+
 void unit_mount_tmpfs(const char *path, const char *options)
 {
     ck_assert_msg(mount("tmpfs", path, "tmpfs", 0, options) == 0, "%s: %s", path, strerror(errno));

@@ -88,6 +88,14 @@ TCase *unit_case(Suite *suite, const char *name);
 #define UNIT_NEEDS_PRIVATE() UNIT_NEEDS(unit_is_private(), "needs a private mount namespace")
 #define UNIT_NEEDS_ROOT()    UNIT_NEEDS(unit_is_root(), "needs to be root")
 void unit_skip(const char *test, const char *reason);
+/* Waits until another thread or process has made the condition true. Check ends a test that waits
+ * in vain. */
+#define UNIT_WAIT_UNTIL(condition)                                                                 \
+    do {                                                                                           \
+        unit_pause();                                                                              \
+    } while (!(condition))
+/* Sleeps for a millisecond. */
+void unit_pause(void);
 /* Returns true if this test has its own /dev/shm and may mount. */
 bool unit_is_private(void);
 /* Returns true if files may be given to other users. */

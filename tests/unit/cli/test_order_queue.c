@@ -31,14 +31,6 @@ static int connect_loader(void)
     return fd;
 }
 
-static void wait_for_next(bool wanted)
-{
-    for (int i = 0; i < 3000 && order_queue_has_next() != wanted; i++) {
-        usleep(10000);
-    }
-    ck_assert_int_eq(order_queue_has_next(), wanted);
-}
-
 START_TEST(a_file_to_be_read)
 {
     pthread_t listener;
@@ -54,14 +46,14 @@ START_TEST(a_file_to_be_read)
     ck_assert(!order_queue_has_next());
     size_t bytes = sizeof message.head + sizeof message.path;
     ck_assert_int_eq(send(loader, &message, bytes, 0), (ssize_t)bytes);
-    wait_for_next(true);
+    UNIT_WAIT_UNTIL(order_queue_has_next());
     ck_assert(order_queue_take(&file));
     ck_assert_str_eq(file.path, "/a");
     ck_assert(!order_queue_has_next());
     ck_assert_int_eq(send(loader, &message, bytes, 0), (ssize_t)bytes);
-    wait_for_next(true);
+    UNIT_WAIT_UNTIL(order_queue_has_next());
     close(loader); /* the pass is over: the job wants none of its files any more */
-    wait_for_next(false);
+    UNIT_WAIT_UNTIL(!order_queue_has_next());
     shutdown(hearing, SHUT_RDWR); /* as order_queue_close() does in another process */
     pthread_join(listener, NULL);
     ck_assert(!order_queue_take(&file));

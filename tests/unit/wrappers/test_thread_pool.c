@@ -56,13 +56,6 @@ static void wait_for(struct thread_pool *pool, const struct pool_group *group)
     }
 }
 
-static void wait_for_begun(unsigned count)
-{
-    while (atomic_load(&begun) < count) {
-        usleep(100);
-    }
-}
-
 static void add(struct thread_pool *pool, struct pool_group *group, enum pool_urgency urgency,
                 int first, size_t count)
 {
@@ -79,9 +72,7 @@ START_TEST(each_task_is_done_once)
         for (int i = 0; i < TASKS; i++) {
             ck_assert_uint_eq(jobs[i].times, round);
         }
-        while (thread_pool_ends(pool) < round) { /* heard of a moment later */
-            usleep(100);
-        }
+        UNIT_WAIT_UNTIL(thread_pool_ends(pool) >= round); /* heard of a moment later */
     }
     ck_assert_uint_eq(thread_pool_ends(pool), 50);
     thread_pool_free(pool);
@@ -94,7 +85,7 @@ START_TEST(urgent_tasks_come_first_and_others_in_their_order)
     struct pool_group usual = {.work = do_job}, urgent = {.work = do_job};
     atomic_store(&held, true);
     add(pool, &usual, POOL_USUAL, 0, 10);
-    wait_for_begun(1);
+    UNIT_WAIT_UNTIL(atomic_load(&begun) >= 1);
     add(pool, &urgent, POOL_URGENT, 10, 10);
     atomic_store(&held, false);
     wait_for(pool, &usual);
@@ -123,9 +114,9 @@ START_TEST(of_usual_tasks_no_more_are_done_at_once_than_was_said)
     struct pool_group usual = {.work = count_job}, urgent = {.work = do_job};
     atomic_store(&held, true);
     add(pool, &usual, POOL_USUAL, 0, 150);
-    wait_for_begun(2);
+    UNIT_WAIT_UNTIL(atomic_load(&begun) >= 2);
     add(pool, &urgent, POOL_URGENT, 150, 50);
-    wait_for_begun(4); /* by the threads that have no other task */
+    UNIT_WAIT_UNTIL(atomic_load(&begun) >= 4); /* by the threads that have no other task */
     ck_assert_uint_eq(atomic_load(&now), 2);
     atomic_store(&held, false);
     wait_for(pool, &usual);
@@ -154,7 +145,7 @@ START_TEST(what_is_cancelled_has_not_begun_or_has_ended)
     atomic_store(&held, true);
     add(pool, &group, POOL_URGENT, 0, 50);
     add(pool, &other, POOL_USUAL, 50, 50);
-    wait_for_begun(3);
+    UNIT_WAIT_UNTIL(atomic_load(&begun) >= 3);
     pthread_create(&thread, NULL, let_go_soon, NULL);
     thread_pool_cancel(pool, &group);
     unsigned done = 0;
@@ -181,7 +172,7 @@ START_TEST(the_end_waits_for_what_has_begun_and_for_no_more)
     pthread_t thread;
     atomic_store(&held, true);
     add(pool, &group, POOL_USUAL, 0, TASKS);
-    wait_for_begun(2);
+    UNIT_WAIT_UNTIL(atomic_load(&begun) >= 2);
     pthread_create(&thread, NULL, let_go_soon, NULL);
     thread_pool_free(pool);
     pthread_join(thread, NULL);
@@ -236,7 +227,7 @@ START_TEST(a_child_has_none_of_the_threads)
     struct pool_group group = {.work = do_job};
     atomic_store(&held, true);
     add(pool, &group, POOL_USUAL, 0, 10);
-    wait_for_begun(2);
+    UNIT_WAIT_UNTIL(atomic_load(&begun) >= 2);
     ck_assert_int_eq(unit_in_child(let_go_in_child, pool), 0);
     atomic_store(&held, false);
     wait_for(pool, &group);

@@ -201,9 +201,7 @@ START_TEST(a_live_filler_goes_on)
     if (pid == 0) {
         fill_slowly(word, began_ns);
     }
-    while (stk_claim_load(word).state != STK_FILLING) {
-        usleep(1000);
-    }
+    UNIT_WAIT_UNTIL(stk_claim_load(word).state == STK_FILLING);
     atomic_store(began_ns, (uint64_t)stk_clock_boottime_ns());
     ck_assert(stk_claim_wait(word));
     ck_assert_int_ge(stk_clock_boottime_ns() - (int64_t)atomic_load(began_ns), 2500 * MS);

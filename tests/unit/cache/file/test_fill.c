@@ -573,9 +573,7 @@ static int64_t open_beside_stuck_ns(const char *name)
         pause();
         _exit(1);
     }
-    while (stk_claim_load(claim).state != STK_FILLING) {
-        usleep(1000);
-    }
+    UNIT_WAIT_UNTIL(stk_claim_load(claim).state == STK_FILLING);
     int64_t took = open_ns(name);
     kill(pid, SIGKILL);
     ck_assert_int_eq(waitpid(pid, NULL, 0), pid);
@@ -642,9 +640,7 @@ START_TEST(waits_for_another)
     if (pid == 0) {
         _exit(fill_slowly(NULL));
     }
-    while (stk_claim_load(claim).state != STK_FILLING) {
-        usleep(1000);
-    }
+    UNIT_WAIT_UNTIL(stk_claim_load(claim).state == STK_FILLING);
     ck_assert(box_open_file("file"));
     ck_assert_int_ne(box.ask.began_ns, 0);
     ck_assert(box.ask.awaited || box.outcome.awaited);

@@ -151,9 +151,7 @@ static _Atomic uint32_t whole;
 
 static void *finish(void *context)
 {
-    while (queue.waiting == 0) {
-        usleep(1000);
-    }
+    UNIT_WAIT_UNTIL(queue.waiting != 0);
     stk_big_queue_step(&queue);
     atomic_store(&whole, 1);
     stk_big_queue_step(&queue);

@@ -137,9 +137,7 @@ START_TEST(each_is_taken_once)
     while (count < COUNT) {
         count += put("x") ? 1 : 0;
     }
-    for (int i = 0; i < 60000 && atomic_load(&taken) < COUNT; i++) {
-        usleep(1000);
-    }
+    UNIT_WAIT_UNTIL(atomic_load(&taken) >= COUNT);
     stk_revalidation_queue_close(&queue);
     for (int i = 0; i < THREADS; i++) {
         pthread_join(threads[i], NULL);

@@ -161,15 +161,12 @@ static bool takes_answer_after_stop(struct shared *shared, bool before_it_waits)
     atomic_store(&shared->claim, stk_claim_pack((struct stk_claim){.state = STK_ABSENT}));
     stk_shared_requests_open(&shared->requests);
     pid_t pid = before_it_waits ? start_waking(shared, &taken) : start_waiting(shared, &taken);
-    while (stk_clock_boottime_ns() <= atomic_load(&taken.request->until_ns)) {
-        usleep(1000);
-    }
+    UNIT_WAIT_UNTIL(stk_clock_boottime_ns() > atomic_load(&taken.request->until_ns));
     uint64_t seen = atomic_load(&shared->claim);
     ck_assert_int_eq(before_it_waits ? ptrace(PTRACE_DETACH, pid, NULL, NULL) : kill(pid, SIGCONT),
                      0);
-    while (stk_shared_requests_are_open(&shared->requests) && atomic_load(&shared->claim) == seen) {
-        usleep(1000);
-    }
+    UNIT_WAIT_UNTIL(!stk_shared_requests_are_open(&shared->requests) ||
+                    atomic_load(&shared->claim) != seen);
     stk_shared_request_answer(&taken, STK_SHARED_REQUEST_YES, 77);
     ck_assert(waitpid(pid, &status, 0) == pid && WIFEXITED(status));
     return WEXITSTATUS(status) == STK_SHARED_REQUEST_YES &&
