@@ -31,7 +31,9 @@ NEEDS :=
 # A sanitizer's code takes half as long to compile with -O1, runs as fast, and less that it might see is
 # optimised away.
 OPTIMISE := $(if $(SAN),-O1,-O3)
-ALL_CFLAGS = -std=gnu11 -D_GNU_SOURCE -I. $(WARNINGS) $(OPTIMISE) -g $(USERS) $(GUEST) $(NEEDS) \
+# A sanitizer's report needs lines and functions, which -g1 has, and not the variables of -g.
+DEBUG := $(if $(SAN),-g1,-g)
+ALL_CFLAGS = -std=gnu11 -D_GNU_SOURCE -I. $(WARNINGS) $(OPTIMISE) $(DEBUG) $(USERS) $(GUEST) $(NEEDS) \
 	$(CODE) $(COMPILE_SAN)
 # Objects hold plain code, which everything but the library links.
 CODE = -fno-lto

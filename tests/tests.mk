@@ -49,18 +49,19 @@ $(B)/slowfs: $(wildcard tests/slowfs/*.c) $(wildcard tests/slowfs/*.h)
 PRELOAD_FRAMES := open read stdio stat access user async directory descriptor create make change chdir metadata fdmeta
 PRELOAD_SHARED := $(addprefix tests/preload/symbols/frames/,frame.c show.c by_syscall.c paths.c pool.c)
 PRELOAD_BIN := $(B)/tests/preload/symbols
-PRELOAD_CC = $(CC) -std=gnu11 -D_GNU_SOURCE -I. $(WARNINGS) $(OPTIMISE) -g $(USERS) $(COMPILE_SAN)
+PRELOAD_CC = $(CC) -std=gnu11 -D_GNU_SOURCE -I. $(WARNINGS) $(OPTIMISE) $(DEBUG) $(USERS) $(COMPILE_SAN)
 SKEW := $(B)/tests/chaos/skew.so
 PRELOAD_PROGRAMS := $(addprefix $(PRELOAD_BIN)/,$(PRELOAD_FRAMES) warm counters)
 
 # The body is in a library, whose constructor is one of the frames.
-$(PRELOAD_BIN)/lib%-frame.so: tests/preload/symbols/frames/%.c $(PRELOAD_SHARED) \
-		$(wildcard tests/preload/symbols/frames/*.h)
+PRELOAD_FRAME_OBJECTS := $(call objects,$(PRELOAD_SHARED) $(PRELOAD_FRAMES:%=tests/preload/symbols/frames/%.c))
+$(PRELOAD_FRAME_OBJECTS): NEEDS += -fvisibility=default
+$(PRELOAD_BIN)/lib%-frame.so: $(B)/obj/tests/preload/symbols/frames/%.o $(call objects,$(PRELOAD_SHARED))
 	@mkdir -p $(@D)
 	$(if $(V),,@echo "  LINK  $@")
-	$(Q)$(PRELOAD_CC) -fPIC -shared -pthread -Wl,-soname,$(@F) $(filter %.c,$^) -ldl -o $@
+	$(Q)$(PRELOAD_CC) -shared -pthread -Wl,-soname,$(@F) $^ -ldl -o $@
 
-$(addprefix $(PRELOAD_BIN)/,$(PRELOAD_FRAMES)): $(PRELOAD_BIN)/%: tests/preload/symbols/frames/main.c \
+$(addprefix $(PRELOAD_BIN)/,$(PRELOAD_FRAMES)): $(PRELOAD_BIN)/%: $(B)/obj/tests/preload/symbols/frames/main.o \
 		$(PRELOAD_BIN)/lib%-frame.so
 	$(if $(V),,@echo "  LINK  $@")
 	$(Q)$(PRELOAD_CC) $^ -Wl,-rpath,'$$ORIGIN' -o $@
@@ -82,8 +83,10 @@ test-preload-symbols: $(PRELOAD_PROGRAMS)
 UNIT_SOURCES := $(wildcard tests/unit/*.c tests/unit/*/*.c tests/unit/*/*/*.c) tests/gpu/walk.c tests/gpu/image.c \
 	wrappers/python/core/feed/thread_pool.c
 
-$(B)/tests/unit: $(call checked,$(UNIT_SOURCES) $(BASE) $(CACHE) $(RING)) \
-		$(call objects,$(filter-out cli/main.c,$(CLI)) $(STORE) $(GPU))
+# The sub-rooms of the command that have unit tests, and those below them: a sanitizer's build compiles no other.
+UNIT_CLI := $(call of,$(addprefix cli/,ahead args fill history os out run summary tiers))
+
+$(B)/tests/unit: $(call checked,$(UNIT_SOURCES) $(BASE) $(CACHE) $(RING)) $(call objects,$(UNIT_CLI) $(STORE) $(GPU))
 	@mkdir -p $(@D)
 	$(if $(V),,@echo "  LINK  $@")
 	$(Q)$(LINK) -o $@ $(filter %.o,$^) $(LDFLAGS) $(LINK_SAN) $$(pkg-config --libs check) -llmdb -lm -ldl \
