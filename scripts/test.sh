@@ -14,18 +14,25 @@ limit=1500
 export limit
 trap 'rm -rf "$scratch"' EXIT
 
+# Runs one part. Its output goes to a file.
+part() {
+    PYTEST_ADDOPTS="-o cache_dir=$scratch/cache-$1${again:+ --last-failed}" \
+        "${PYTHON:-/usr/bin/python3}" tests/lib/hang.py "$limit" "$MAKE" --no-print-directory "$1" \
+        >"$scratch/$1" 2>&1 || echo "$1" >>"$scratch/failed"
+}
+
 # Runs the parts of one line, one after the other. The output of a part is shown when it has ended,
 # in one piece: another line's parts run at the same time.
 parts() {
+    local TIMEFORMAT='%0R %0U %0S' real user system
     for part; do
-        SECONDS=0
-        PYTEST_ADDOPTS="-o cache_dir=$scratch/cache-$part${again:+ --last-failed}" \
-            "${PYTHON:-/usr/bin/python3}" tests/lib/hang.py "$limit" "$MAKE" --no-print-directory "$part" \
-            >"$scratch/$part" 2>&1 || echo "$part" >>"$scratch/failed"
-        flock "$scratch" cat <(echo "== $part${again:+, again} ($SECONDS s)") "$scratch/$part"
+        { time part "$part" 2>&4; } 4>&2 2>"$scratch/time-$part"
+        read -r real user system <"$scratch/time-$part"
+        flock "$scratch" cat <(echo "== $part${again:+, again} ($real s, $((user + system)) s of processor)") \
+            "$scratch/$part"
     done
 }
-export -f parts
+export -f part parts
 
 # The suite or case of the unit tests with that name, or the case that a test of that name is in.
 unit_of() {
@@ -69,19 +76,20 @@ one() {
 lines() {
     cat <<'END'
 test-san-address test-fuzz
-test-san-thread test-slowfs
+test-store
 test-cache-files
-test-cli-summary
 test-cache-tiers
 test-wrappers-pillow
+test-cli-summary
+test-cli-ahead
 test-cli-run test-cli-verbs
 test-wild
+test-san-thread test-slowfs
 test-cache-versions
 test-preload-paths
 test-cache-kills test-stress
 test-wrappers-batches
 test-libfuzzer
-test-store
 test-cache-faults
 test-cache-readers
 test-preload-symbols test-preload-programs
@@ -93,7 +101,6 @@ test-make
 test-docs
 test-wrappers-feed
 test-unit
-test-cli-ahead
 test-preload-cpython
 test-preload-neighbours
 test-kernels

@@ -18,6 +18,7 @@ WORKERS_cli-run := -n 2 --dist loadfile
 WORKERS_cache-files := -n 2 --dist loadfile
 WORKERS_cache-tiers := -n 2 --dist loadfile
 WORKERS_docs := -n 2
+WORKERS_store := -n 2 --dist loadfile
 
 # `make test` runs the mechanism of batches, and the interpreter's end after it: the rest takes ten minutes.
 SLICE_wrappers-batches := slots rows_in_place faults exits
@@ -304,7 +305,7 @@ test-chaos: all $(B)/slowfs $(CHAOS_PROGRAMS) ## half an hour in which everythin
 
 # `make test` runs a little of it, with another seed each time.
 test-chaos-slice:
-	@$(MAKE) --no-print-directory test-chaos SECONDS=$(if $(filter 1,$(STOKER_ALL)),300,50)
+	@$(MAKE) --no-print-directory test-chaos SECONDS=$(if $(filter 1,$(STOKER_ALL)),300,30)
 
 # ---- tests/preload/neighbours: other libraries, and programs that make it hard ----
 
