@@ -58,7 +58,7 @@ def kinds():
         "small.jpg": jpeg(picture(7, 5)),
         "one.jpg": jpeg(picture(1, 1)),
         "tall.jpg": jpeg(picture(3, 330)),
-        "large.jpg": jpeg(picture(640, 480), quality=97, subsampling=0),
+        "large.jpg": jpeg(picture(400, 300), quality=97, subsampling=0),
         "440.jpg": cjpeg(image, "-sample", "1x2,1x1,1x1"),
         "411.jpg": cjpeg(image, "-sample", "4x1,1x1,1x1"),
         "410.jpg": cjpeg(image, "-sample", "4x2,1x1,1x1"),
@@ -109,12 +109,12 @@ def arithmetic_kinds():
     it happens to be lucky."""
     kinds = {}
     for name, size, options in (
-            ("small", (123, 97), ()), ("large", (640, 480), ()),
-            ("huge", (1200, 900), ("-restart", "1")),
-            ("444", (640, 480), ("-sample", "1x1,1x1,1x1")),
-            ("restart", (640, 480), ("-restart", "7B")),
-            ("grey", (700, 640), ("-grayscale",)), ("rgb", (400, 300), ("-rgb",)),
-            ("progressive", (640, 480), ("-progressive",)),
+            ("small", (123, 97), ()), ("large", (480, 360), ()),
+            ("huge", (720, 540), ("-restart", "1")),
+            ("444", (400, 300), ("-sample", "1x1,1x1,1x1")),
+            ("restart", (480, 360), ("-restart", "7B")),
+            ("grey", (560, 420), ("-grayscale",)), ("rgb", (320, 240), ("-rgb",)),
+            ("progressive", (480, 360), ("-progressive",)),
             ("small-progressive", (90, 80), ("-progressive",))):
         kinds[f"{name}.jpg"] = cjpeg(picture(*size), "-arithmetic", "-quality", "95", *options)
     return kinds
