@@ -25,9 +25,10 @@ def test_damaged(compare, jpegs, store):
 
 
 def test_lenient(compare, jpegs, store):
-    outcomes, counts = compare("lenient.py", jpegs, touches=2, env=store)
-    assert counts["cases"]["color.jpg, sound"] >= 24
-    assert counts["from_forms"] > 500 and counts["settled"]["lenient"] > 100
+    ways = 3 if ALL else 1
+    outcomes, counts = compare("lenient.py", jpegs, ways, touches=2, env=store)
+    assert counts["cases"]["color.jpg, sound"] >= 8 * ways
+    assert counts["from_forms"] > 170 * ways and counts["settled"]["lenient"] > 100
     record("Pillow under the hook", "LOAD_TRUNCATED_IMAGES, from forms", PIL.__version__,
            f"{len(outcomes)} files", "same")
 

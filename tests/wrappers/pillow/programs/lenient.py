@@ -1,5 +1,6 @@
 """LOAD_TRUNCATED_IMAGES, set or not when files are opened, when they are loaded, and when their
-pixels are used: sound files and others. Argument: a directory of JPEGs (see images.py)."""
+pixels are used: sound files and others. Arguments: a directory of JPEGs (see images.py), and in how
+many of three ways each file is given with each setting of the flag. From file to file the ways take turns."""
 
 import io
 import itertools
@@ -12,7 +13,8 @@ import cases
 from cases import CASES, Image, outcome
 from PIL import ImageFile
 
-DIRECTORY = sys.argv[1]
+DIRECTORY, WAYS = sys.argv[1], int(sys.argv[2])
+del sys.argv[2]
 NAMES = ["color.jpg", "444.jpg", "grey.jpg", "progressive.jpg", "optimized.jpg", "restart.jpg"]
 
 
@@ -78,21 +80,27 @@ def used(source, flags):
 opened = []
 
 
-def every_way(data):
+def used_by_name(data, flags):
+    name = of_name(data)
+    try:
+        return used(name, flags)
+    finally:
+        os.unlink(name)
+
+
+GIVEN = (lambda data, flags: used(io.BytesIO(data), flags), lambda data, flags: used(Stream(data), flags),
+         used_by_name)
+
+
+def every_way(data, number):
     results = []
-    for flags in itertools.product((False, True), repeat=3):
-        flags += flags[-1:]
-        for kind in (io.BytesIO, Stream):
-            results.append(used(kind(data), flags))
-        name = of_name(data)
-        try:
-            results.append(used(name, flags))
-        finally:
-            os.unlink(name)
+    for turn, flags in enumerate(itertools.product((False, True), repeat=3)):
+        for way in range(WAYS):
+            results.append(GIVEN[(number + turn + way) % len(GIVEN)](data, flags + flags[-1:]))
     return results
 
 
 for name in NAMES:
     for what, data in files(name).items():
-        CASES[f"{name}, {what}"] = lambda data=data: every_way(data)
+        CASES[f"{name}, {what}"] = lambda data=data, number=len(CASES): every_way(data, number)
 cases.tell()
