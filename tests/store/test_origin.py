@@ -11,7 +11,7 @@ from tagged import noisy_pictures, tagged
 from slow_origin import slow_origin
 
 pytest.importorskip("PIL")
-COUNT, EPOCHS, COUNTED = 300, 6, 2
+COUNT, EPOCHS, COUNTED = 300, 4, 2
 FEW = COUNT // 50  # images whose form is made only now: the origin is asked for what was read of them
 
 
