@@ -33,7 +33,8 @@ static struct {
     struct read_cancel cancels[MOST_THREADS];
     unsigned started;
     atomic_uint alive;
-    pthread_mutex_t lock; /* of what follows */
+    _Atomic uint64_t refused_bytes; /* of the last file for which there was no room */
+    pthread_mutex_t lock;           /* of what follows */
     pthread_cond_t changed;
     struct request_pace pace;
     bool over;
@@ -150,6 +151,9 @@ static enum stk_bypass fill(struct taking *taking)
     }
     taking->record = outcome.record;
     taking->bytes = outcome.size;
+    if (outcome.why == STK_BYPASS_BUDGET) {
+        atomic_store(&ahead.refused_bytes, outcome.size);
+    }
     if (outcome.kind == STK_COUNT_OPENS) {
         return outcome.why;
     }
@@ -161,6 +165,14 @@ static bool was_opened(const struct taking *taking)
 {
     return taking->file->of_tree ? taking->opens > 0
                                  : order_queue_was_opened(&taking->file->turn, taking->opens);
+}
+
+/* Returns false if no tier has room, so that the origin is not opened in vain. A file of unknown
+ * size counts as large as the last one that was refused. */
+static bool may_have_room(const struct taking *taking)
+{
+    uint64_t bytes = taking->bytes > 0 ? taking->bytes : atomic_load(&ahead.refused_bytes);
+    return taking->has_room || (!exchange_is_on() && fill_has_room(ahead.cache, bytes));
 }
 
 /* Fills a file unless it is there. Returns why it is not there. */
@@ -177,9 +189,9 @@ static enum stk_bypass look_and_fill(struct taking *taking)
     if (was_opened(taking)) {
         return STK_BYPASS_NONE; /* without the cache, or it would be there */
     }
-    return answer == STK_ANSWER_ORIGIN             ? taking->ask.why
-           : exchange_is_on() && !taking->has_room ? STK_BYPASS_BUDGET
-                                                   : fill(taking);
+    return answer == STK_ANSWER_ORIGIN ? taking->ask.why
+           : !may_have_room(taking)    ? STK_BYPASS_BUDGET
+                                       : fill(taking);
 }
 
 /* Waits until a tier has room. Returns false once the loader is done with the file. One thread
