@@ -140,6 +140,15 @@ bool stk_big_note(struct stk_cache *cache, const struct stk_place *place, uint32
                                                  note(cache, place, number, &origin, opened_ns)));
 }
 
+bool stk_big_is_entry(struct stk_cache *cache, uint32_t number)
+{
+    struct stk_record *record = stk_catalogue_record(&cache->catalogue, number);
+    if (record != NULL && stk_claim_load(&record->claim).state == STK_FILLING) {
+        stk_claim_wait(&record->claim);
+    }
+    return record != NULL && stk_claim_load(&record->claim).state == STK_PRESENT;
+}
+
 /* ---- reading ---- */
 
 /* The number of a file that has gone may be another's by now, which was opened by a name that we do

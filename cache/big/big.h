@@ -29,6 +29,9 @@
 bool stk_big_note(struct stk_cache *cache, const struct stk_place *place, uint32_t record, int fd,
                   int64_t opened_ns);
 
+/* Returns true if a version has its entry. Waits for one that is being made. */
+bool stk_big_is_entry(struct stk_cache *cache, uint32_t record);
+
 /* Returns the big file of a descriptor that was opened only for reading, or NULL: read the origin.
  */
 struct stk_big *stk_big_hold(struct stk_cache *cache, int fd);

@@ -207,7 +207,9 @@ static void open_large(struct stk_serve *serve, int origin_fd, int flags,
     bool blocks =
         stk_big_note(serve->cache, serve->place, outcome->record, origin_fd, serve->ask.began_ns);
     stk_big_expect(origin_fd);
-    if (stk_big_await(serve->cache, origin_fd)) {
+    if (!blocks && stk_big_is_entry(serve->cache, outcome->record)) { /* since the look-up */
+        fill(serve, origin_fd, flags, outcome);
+    } else if (stk_big_await(serve->cache, origin_fd)) {
         fill(serve, origin_fd, flags, outcome);
         outcome->awaited = true;
     } else if (serve->stream) {

@@ -2,6 +2,7 @@
 
 import contextlib
 import errno
+import hashlib
 import json
 import os
 import pathlib
@@ -150,6 +151,20 @@ def test_a_descriptor_that_stays_open_is_served_from_the_blocks(jobs, origin, fi
             process.stdin.write("\n")
             process.stdin.flush()
     assert SIZE * 0.9 < sum(reads) <= SIZE + PAGES and reads[1:] == [0, 0], reads
+
+
+def test_a_file_that_becomes_whole_during_an_open(jobs, origin, file, programs, scratch):
+    """Another process of the run reads all of it between the look-up and the end of the open."""
+    path, behind = file
+    library = scratch / "after_open.so"
+    subprocess.run(["cc", "-shared", "-fPIC", "-D_GNU_SOURCE", programs / "after_open.c", "-o", library], check=True)
+    script = "import hashlib, sys; print(hashlib.md5(open(sys.argv[1], 'rb', 0).read()).hexdigest())"
+    shell = f"""head -c 1 {path} >/dev/null
+LD_PRELOAD=$LD_PRELOAD:{library} AFTER_OPEN='cat {path} >/dev/null' /usr/bin/python3 -S -c "{script}" {path}"""
+    with origin.fs.counting() as counted:
+        ran = jobs.run(["sh", "-c", shell], path=path.parent, tier=TIER, env={**SMALL, "STOKER_COMPLETE": "off"})
+    assert ran.stdout.strip() == hashlib.md5(behind.read_bytes()).hexdigest()
+    assert counted["read_bytes"] <= SIZE
 
 
 def test_a_whole_file_is_an_entry(jobs, origin, file, big, build):
