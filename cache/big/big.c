@@ -54,6 +54,7 @@ static bool fill_slot(struct stk_big *big, struct stk_cache *cache, const struct
     big->opened_ns = opened_ns;
     atomic_store(&big->ticket, 0);
     big->ours = false;
+    big->buffer = NULL;
     atomic_store(&big->read_until, 0);
     atomic_store(&big->ahead_blocks, 0);
     atomic_store(&big->kept, STK_BIG_UNKNOWN);
@@ -351,6 +352,12 @@ enum stk_bypass stk_big_open(struct stk_big *big, struct stk_cache *cache,
     atomic_store(&big->dev, origin.dev);
     atomic_store(&big->ino, origin.ino);
     return STK_BYPASS_NONE;
+}
+
+void stk_big_read_directly(struct stk_big *big, char *buffer)
+{
+    big->buffer = buffer;
+    atomic_store(&big->kept, STK_BIG_NOT_KEPT);
 }
 
 void stk_big_close(struct stk_big *big)

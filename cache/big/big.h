@@ -67,6 +67,9 @@ bool stk_big_may_be(const struct stk_cache *cache, const char *leaf);
 enum stk_bypass stk_big_open(struct stk_big *big, struct stk_cache *cache,
                              const struct stk_place *place, uint32_t record, int fd,
                              int64_t opened_ns);
+/* Reads whole blocks into the caller's buffer of a block's bytes, which must stay. Call it if the
+ * kernel keeps nothing of what is read by the descriptor (O_DIRECT). */
+void stk_big_read_directly(struct stk_big *big, char *buffer);
 void stk_big_close(struct stk_big *big);
 /* Has one block, and no more. `filled`: this call filled it. */
 bool stk_big_have(struct stk_cache *cache, struct stk_big *big, int fd, uint64_t block,

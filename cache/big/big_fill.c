@@ -174,6 +174,15 @@ static void ask_for(struct group *group, unsigned i)
     }
 }
 
+/* Returns how many blocks are asked for ahead of the one that is copied. Where the command is about
+ * to open the file, by which FUSE drops what is under way: none. */
+static unsigned count_ahead(const struct group *group)
+{
+    const struct stk_big_queue *queue = stk_run_big_queue(&group->cache->run);
+    bool drops = group->big->root->is_fuse && queue != NULL && atomic_load(&queue->finished) != 0;
+    return drops ? 0 : AHEAD;
+}
+
 static bool is_on_disk(const struct stk_big_blocks *blocks)
 {
     return blocks->tier->shared->memory == 0;
@@ -201,12 +210,13 @@ static bool copy_block(struct group *group, char *buffer)
     const struct stk_big_blocks *blocks = &group->big->blocks;
     uint64_t block = group->first + group->copied;
     uint64_t at = block * blocks->block_bytes, end = at + stk_big_blocks_bytes_of(blocks, block);
+    uint64_t most = group->big->buffer != NULL ? blocks->block_bytes : STK_BUFFER_BYTES;
     bool copied = true;
-    while (group->asked < group->count && group->asked <= group->copied + AHEAD) {
+    while (group->asked < group->count && group->asked <= group->copied + count_ahead(group)) {
         ask_for(group, group->asked);
     }
     while (copied && at < end) {
-        uint64_t bytes = end - at < STK_BUFFER_BYTES ? end - at : STK_BUFFER_BYTES;
+        uint64_t bytes = end - at < most ? end - at : most;
         copied = copy_piece(group, buffer, bytes, at);
         at += bytes;
     }
@@ -217,7 +227,7 @@ static bool copy_block(struct group *group, char *buffer)
  * fetched before. */
 static void copy(struct group *group)
 {
-    char *buffer = stk_buffer_take();
+    char *own = group->big->buffer, *buffer = own != NULL ? own : stk_buffer_take();
     stk_origin_write_out(&group->origin);
     stk_sys_fadvise(group->origin.fd, 0, 0, POSIX_FADV_RANDOM);
     while (buffer != NULL && group->copied < group->count && copy_block(group, buffer)) {
@@ -226,7 +236,7 @@ static void copy(struct group *group)
     if (!group->big->ours) {
         stk_sys_fadvise(group->origin.fd, 0, 0, POSIX_FADV_NORMAL);
     }
-    if (buffer != NULL) {
+    if (own == NULL && buffer != NULL) {
         stk_buffer_put(buffer);
     }
 }

@@ -32,6 +32,7 @@ struct stk_big {
     _Atomic uint32_t ahead_blocks; /* blocks to read ahead of a sequential reader */
     _Atomic bool streamed;         /* libc reads it too, and shall find it in memory */
     bool ours;                     /* the caller's own, with its descriptor: only for filling */
+    char *buffer;                  /* NULL, or for whole blocks at once: stk_big_read_directly() */
     struct stk_big_blocks blocks;
     char entry[STK_PATH_BYTES]; /* the path of the entry that it becomes */
 };

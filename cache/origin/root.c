@@ -61,13 +61,18 @@ void stk_roots_spell(struct stk_roots *roots, const char *paths)
 
 /* ---- what a root is ---- */
 
+static bool is_fuse(const char *type)
+{
+    return strncmp(type, "fuse", 4) == 0 && strncmp(type, "fuseblk", 7) != 0;
+}
+
 /* Mounts whose inode numbers are not kept by anybody: a look at another time shows another. */
 static bool type_keeps_inodes(const char *type)
 {
     static const char *const keepers[] = {"fuse.glusterfs", "fuse.ceph-fuse", "fuse.juicefs",
                                           "fuse.mfs",       "fuse.mfsmount",  "fuse.lizardfs",
                                           "fuse.beegfs",    "fuse.dfuse"};
-    if (strncmp(type, "fuse", 4) != 0 || strncmp(type, "fuseblk", 7) == 0) {
+    if (!is_fuse(type)) {
         return strcmp(type, "cifs") != 0 && strcmp(type, "smb3") != 0;
     }
     for (size_t i = 0; i < sizeof keepers / sizeof *keepers; i++) {
@@ -132,6 +137,7 @@ static void consider_mount(void *context, const struct stk_mount *mount)
         search->root->inode_counts = type_keeps_inodes(mount->type);
         search->root->kind = kind_of(mount->type);
         search->root->single_user = is_single_user(mount);
+        search->root->is_fuse = is_fuse(mount->type);
     }
 }
 

@@ -51,6 +51,7 @@ struct stk_root {
     bool inode_counts;       /* false: the mount makes inode numbers up */
     bool lasting;            /* its name says which volume it is, and not only which mount */
     bool single_user; /* the mount serves only the user who made it, whatever the modes say */
+    bool is_fuse;     /* each open may drop what the kernel holds or fetches of a file */
     enum stk_root_kind kind;
     char name[STK_ROOT_NAME_BYTES];
     /* The directories of its entries in this process's tiers, by the catalogue's numbers. */

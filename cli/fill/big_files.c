@@ -12,6 +12,7 @@
 #include "base/text.h"
 #include "cache/big/big_fill.h"
 #include "cli/args/request.h"
+#include "cli/fill/open_origin.h"
 
 #define WORKS    (REQUEST_MOST_JOBS + STK_BIG_QUEUE_SLOTS)
 #define ASKERS   2                   /* askers of one file: filling ahead, and the job */
@@ -25,7 +26,8 @@
 struct big_work {
     uint64_t turn; /* its own number; 0: the slot is free */
     char path[STK_PATH_BYTES];
-    int fd; /* of the origin */
+    int fd;      /* of the origin */
+    bool direct; /* by which the kernel keeps nothing */
     int64_t opened_ns;
     uint32_t record;
     uint64_t stamp; /* of its block table: it stands for one version */
@@ -117,12 +119,15 @@ static int64_t lacking(const struct stk_big_blocks *blocks)
     return lacking;
 }
 
-/* Call it under the lock. */
-static struct big_work *find(const struct stk_big_blocks *blocks)
+/* Finds the work of a record, or that of a block table, if `stamp` is not 0. Call it under the
+ * lock. */
+static struct big_work *find(uint32_t record, uint64_t stamp)
 {
     for (size_t i = 0; i < pool.used; i++) {
-        if (pool.works[i].turn != 0 && pool.works[i].stamp == blocks->stamp) {
-            return &pool.works[i];
+        struct big_work *work = &pool.works[i];
+        bool same = stamp != 0 ? work->stamp == stamp : work->record == record;
+        if (work->turn != 0 && same) {
+            return work;
         }
     }
     return NULL;
@@ -151,6 +156,7 @@ static struct big_work *make(const struct stk_place *place, const struct opened 
     }
     *work = (struct big_work){.turn = ++pool.turns,
                               .fd = fd,
+                              .direct = origin_read_directly(place->root, fd, blocks->size),
                               .opened_ns = opened->ns,
                               .record = opened->record,
                               .stamp = blocks->stamp,
@@ -178,11 +184,23 @@ static void add_asker(struct big_work *work, const struct big_file *file)
     work->rank = file->rank > work->rank ? file->rank : work->rank;
 }
 
+bool big_files_join(uint32_t record, const struct big_file *file)
+{
+    pthread_mutex_lock(&pool.lock);
+    struct big_work *work = find(record, 0);
+    if (work != NULL) {
+        add_asker(work, file);
+        pthread_cond_broadcast(&pool.changed);
+    }
+    pthread_mutex_unlock(&pool.lock);
+    return work != NULL;
+}
+
 static enum big_taken take(const struct stk_place *place, const struct opened *opened,
                            const struct big_file *file, const struct stk_big_blocks *blocks)
 {
     pthread_mutex_lock(&pool.lock);
-    struct big_work *work = find(blocks);
+    struct big_work *work = find(opened->record, blocks->stamp);
     work = work != NULL ? work : make(place, opened, blocks);
     if (work != NULL) {
         add_asker(work, file);
@@ -190,16 +208,6 @@ static enum big_taken take(const struct stk_place *place, const struct opened *o
     }
     pthread_mutex_unlock(&pool.lock);
     return work != NULL ? BIG_QUEUED : BIG_LATER;
-}
-
-/* Returns true if this version has its entry. Waits for one that is being made. */
-static bool is_entry(uint32_t number)
-{
-    struct stk_record *record = stk_catalogue_record(&pool.cache->catalogue, number);
-    if (record != NULL && stk_claim_load(&record->claim).state == STK_FILLING) {
-        stk_claim_wait(&record->claim);
-    }
-    return record != NULL && stk_claim_load(&record->claim).state == STK_PRESENT;
 }
 
 /* Returns true if the file is complete. If the process that filled the last block was killed right
@@ -222,7 +230,7 @@ enum big_taken big_files_add(const struct stk_place *place, uint32_t record, int
     end->filled = 0;
     end->why = stk_big_open(&big, pool.cache, place, record, fd, opened_ns);
     if (end->why != STK_BYPASS_NONE) {
-        return is_entry(record) ? BIG_THERE : BIG_REFUSED;
+        return stk_big_is_entry(pool.cache, record) ? BIG_THERE : BIG_REFUSED;
     }
     end->bytes = big.blocks.size;
     if (is_whole(&big)) {
@@ -242,6 +250,7 @@ void big_worker_set_up(struct big_worker *worker)
 {
     read_cancel_set_up(&worker->cancel);
     worker->turn = 0;
+    worker->buffer = NULL;
 }
 
 void big_worker_close(struct big_worker *worker)
@@ -249,10 +258,18 @@ void big_worker_close(struct big_worker *worker)
     if (worker->turn != 0) {
         stk_big_close(&worker->big);
         worker->turn = 0;
+        free(worker->buffer);
+        worker->buffer = NULL;
     }
     if (worker->cancel.fd >= 0) {
         read_cancel_end(&worker->cancel);
     }
+}
+
+static void read_directly(struct big_worker *worker)
+{
+    worker->buffer = malloc(worker->big.blocks.block_bytes);
+    stk_big_read_directly(&worker->big, worker->buffer);
 }
 
 /* Opens the work's file for this worker, by a descriptor number of its own, which another thread
@@ -276,6 +293,9 @@ static enum stk_bypass take_up(struct big_worker *worker, const struct big_work 
     enum stk_bypass why =
         stk_big_open(&worker->big, pool.cache, &place, work->record, fd, work->opened_ns);
     worker->turn = why == STK_BYPASS_NONE ? work->turn : 0;
+    if (why == STK_BYPASS_NONE && work->direct) {
+        read_directly(worker);
+    }
     return why;
 }
 
@@ -298,7 +318,7 @@ static enum stk_bypass bring(struct big_worker *worker, const struct big_work *w
     bool filled;
     enum stk_bypass why = take_up(worker, work);
     if (why != STK_BYPASS_NONE) {
-        return is_entry(work->record) ? STK_BYPASS_NONE : why;
+        return stk_big_is_entry(pool.cache, work->record) ? STK_BYPASS_NONE : why;
     }
     if (stk_big_blocks_is_present(&worker->big.blocks, block)) {
         return STK_BYPASS_NONE;
@@ -331,7 +351,7 @@ static bool came_whole(const struct big_work *work, struct big_worker *worker)
     if (work->why != STK_BYPASS_NONE) {
         return false;
     }
-    return worker->turn != work->turn ? is_entry(work->record)
+    return worker->turn != work->turn ? stk_big_is_entry(pool.cache, work->record)
            : work->cut                ? atomic_load(&worker->big.blocks.table->whole) != 0
                                       : is_whole(&worker->big);
 }

@@ -46,6 +46,7 @@ struct big_worker {
     struct read_cancel cancel;
     struct stk_big big;
     uint64_t turn; /* of the file that is open; 0: none is */
+    char *buffer;  /* for blocks that are read directly, or NULL */
 };
 
 /* Call it before any thread. The cache must stay. `big_queue`: the job's big-file queue, or NULL.
@@ -60,6 +61,10 @@ enum big_taken { BIG_QUEUED, BIG_THERE, BIG_REFUSED, BIG_LATER };
  * higher rank, and both askers get its outcome. */
 enum big_taken big_files_add(const struct stk_place *place, uint32_t record, int fd,
                              int64_t opened_ns, const struct big_file *file, struct big_end *end);
+
+/* Adds an asker to a file that is queued already, which needs no descriptor: another open of a file
+ * may cost what is being fetched of it. Returns false if this version is not queued. */
+bool big_files_join(uint32_t record, const struct big_file *file);
 
 void big_worker_set_up(struct big_worker *worker);
 /* Fills one block of the most wanted file. If no file is queued, waits for one while `more` returns

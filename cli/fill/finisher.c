@@ -98,21 +98,25 @@ static bool is_to_be_filled(uint32_t marks)
            (marks & (STK_BIG_QUEUE_DONE | STK_BIG_QUEUE_LEFT)) == 0;
 }
 
-static enum big_taken leave(const struct stk_place *place, const struct stk_big_queue_file *begun,
-                            int fd, int64_t opened_ns, struct stk_lookup *ask)
+static struct big_file file_of(const struct stk_big_queue_file *begun)
+{
+    return (struct big_file){.rank = rank_of(begun->marks),
+                             .yields = (begun->marks & STK_BIG_QUEUE_STREAMED) == 0,
+                             .ticket = begun->ticket,
+                             .ended = count_end};
+}
+
+static enum big_taken leave(const struct stk_place *place, const struct big_file *file, int fd,
+                            int64_t opened_ns, struct stk_lookup *ask)
 {
     struct stk_outcome outcome;
     struct big_end end = {0};
-    const struct big_file file = {.rank = rank_of(begun->marks),
-                                  .yields = (begun->marks & STK_BIG_QUEUE_STREAMED) == 0,
-                                  .ticket = begun->ticket,
-                                  .ended = count_end};
     if (stk_cache_fill(&finisher.cache, place, fd, opened_ns, ask->entry, &outcome)) {
         return BIG_THERE;
     }
     end.why = outcome.why;
     enum big_taken taken = outcome.why == STK_BYPASS_LARGE
-                               ? big_files_add(place, outcome.record, fd, opened_ns, &file, &end)
+                               ? big_files_add(place, outcome.record, fd, opened_ns, file, &end)
                                : BIG_REFUSED;
     if (taken == BIG_REFUSED) {
         count_end(&end);
@@ -135,12 +139,16 @@ static enum big_taken take(const struct stk_big_queue_file *begun)
         return BIG_REFUSED;
     }
     enum stk_answer answer = stk_cache_lookup(&finisher.cache, &place, &ask);
+    const struct big_file file = file_of(begun);
     if (answer == STK_ANSWER_HIT) {
         return BIG_THERE;
     }
+    if (big_files_join(ask.record, &file)) {
+        return BIG_QUEUED;
+    }
     int64_t opened_ns = stk_clock_boottime_ns();
     int fd = answer == STK_ANSWER_FILL || ask.why == STK_BYPASS_LARGE ? origin_open(path) : -1;
-    enum big_taken taken = fd >= 0 ? leave(&place, begun, fd, opened_ns, &ask) : BIG_REFUSED;
+    enum big_taken taken = fd >= 0 ? leave(&place, &file, fd, opened_ns, &ask) : BIG_REFUSED;
     if (fd >= 0) {
         stk_sys_close(fd);
     }

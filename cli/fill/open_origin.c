@@ -4,17 +4,26 @@
 #include <fcntl.h>
 #include <linux/fiemap.h>
 #include <linux/fs.h>
-#include <stdbool.h>
 
 #include "base/sys.h"
 
-#define NO_PLACE (FIEMAP_EXTENT_UNKNOWN | FIEMAP_EXTENT_DELALLOC | FIEMAP_EXTENT_DATA_INLINE)
+#define PAGE_BYTES 4096
+#define MOST_HELD  8 /* one in so many pages: those that the job is reading */
+#define NO_PLACE   (FIEMAP_EXTENT_UNKNOWN | FIEMAP_EXTENT_DELALLOC | FIEMAP_EXTENT_DATA_INLINE)
 
 int origin_open(const char *path)
 {
     int flags = O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK;
     int fd = stk_sys_openat(AT_FDCWD, path, flags | O_NOATIME, 0);
     return fd == -EPERM ? stk_sys_openat(AT_FDCWD, path, flags, 0) : fd;
+}
+
+bool origin_read_directly(const struct stk_root *root, int fd, uint64_t size)
+{
+    int64_t held = root->is_fuse ? stk_sys_count_cached(fd) : -1; /* pages */
+    int flags = stk_sys_get_status_flags(fd);
+    bool few = held >= 0 && (uint64_t)held * PAGE_BYTES * MOST_HELD <= size;
+    return few && flags >= 0 && stk_sys_set_status_flags(fd, flags | O_DIRECT) == 0;
 }
 
 uint64_t origin_extent(const char *path, uint64_t otherwise)

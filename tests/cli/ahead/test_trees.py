@@ -15,7 +15,7 @@ PYTHON = "/usr/bin/python3"
 DIRECTORIES, COUNT, SIZE = 5, 800, 10000
 SHARDS, SHARD = 24, 2 << 20
 BLOCKS = {"STOKER_MAX_FILE": "64K", "STOKER_BLOCK": "64K"}
-FORGOTTEN = 1 << 20  # each open of a file has the kernel forget the blocks under way
+FORGOTTEN = 1 << 20  # an open may have the kernel forget the blocks under way
 
 
 @pytest.fixture(scope="module")
@@ -98,7 +98,7 @@ def test_the_next_shards(jobs, origin, shards, readers):
         ran = jobs.run(streams(shards, readers), path=shards, env=BLOCKS, timeout=300)
     assert ran.stdout == plain
     assert read_ahead(ran) >= SHARDS // 2
-    assert counted.counts()["read_bytes"] <= SHARDS * (SHARD + FORGOTTEN)
+    assert counted.counts()["read_bytes"] <= 1.02 * SHARDS * SHARD
 
 
 def test_parts_of_files_are_no_stream(jobs, origin, shards):
