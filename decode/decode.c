@@ -1,6 +1,8 @@
 /* The entry points: a JPEG or an image through the passes to the target. */
 #include "decode/decode.h"
 
+#include <stdlib.h>
+
 #include "decode/common/limits.h"
 #include "decode/decoder.h"
 #include "decode/form/form.h"
@@ -9,6 +11,7 @@
 #include "decode/resize/grey.h"
 #include "decode/resize/passes.h"
 #include "decode/resize/rows.h"
+#include "decode/resize/turn.h"
 
 static int need_jpeg(struct stk_decoder *decoder)
 {
@@ -93,9 +96,9 @@ static int decode_straight(struct stk_decoder *decoder, const struct stk_plan *p
     return result < 0 ? result : STK_DECODE_OK;
 }
 
-/* The header has been read. */
-static int decode(struct stk_decoder *decoder, const struct stk_jpeg_info *info,
-                  const struct stk_plan *plan, const struct stk_target *target)
+/* The header has been read. The plan has no turn. */
+static int decode_unturned(struct stk_decoder *decoder, const struct stk_jpeg_info *info,
+                           const struct stk_plan *plan, const struct stk_target *target)
 {
     struct stk_geometry geometry;
     struct stk_passes passes;
@@ -114,6 +117,84 @@ static int decode(struct stk_decoder *decoder, const struct stk_jpeg_info *info,
                                          passes.slack);
     result = result ? result : stk_emit_open(&emit, &decoder->workspace, plan, &geometry, target);
     return result ? result : stk_passes_run(&passes, &rows, &emit);
+}
+
+static void set_crop(struct stk_plan *plan, struct stk_region region)
+{
+    plan->crop[0] = (int32_t)region.left;
+    plan->crop[1] = (int32_t)region.top;
+    plan->crop[2] = (int32_t)(region.left + region.width);
+    plan->crop[3] = (int32_t)(region.top + region.height);
+}
+
+/* Makes the image of a turned plan's crop, of four bytes a pixel. There is memory for it, behind
+ * memory for what is still to be turned. */
+static int make_turned(struct stk_decoder *decoder, const struct stk_jpeg_info *info,
+                       const struct stk_plan *plan, struct stk_region region, uint32_t *memory,
+                       struct stk_image *image)
+{
+    size_t pixels = (size_t)region.width * region.height;
+    bool exchanged = plan->turn & STK_EXCHANGE_AXES;
+    struct stk_plan part = {.width = region.width, .height = region.height, .channels = 4};
+    struct stk_target target = {memory, .row_bytes = region.width * 4, .bytes = pixels * 4};
+    set_crop(&part, region);
+    part.box[2] = (float)region.width;
+    part.box[3] = (float)region.height;
+    part.flip = plan->turn & ~(unsigned)STK_EXCHANGE_AXES;
+    *image = (struct stk_image){memory, region.width, region.height, 4, .unused = 1};
+    int result = decode_unturned(decoder, info, &part, &target);
+    if (!result && exchanged) {
+        image->data = memory + pixels;
+        image->width = region.height;
+        image->height = region.width;
+        stk_turn_exchange(memory, region.width, region.height, memory + pixels);
+    }
+    image->row_bytes = (size_t)image->width * 4;
+    return result;
+}
+
+/* Returns true if a flip is all that is done with this part of the image. */
+static bool is_flip(const struct stk_plan *plan, struct stk_region region)
+{
+    return !(plan->turn & STK_EXCHANGE_AXES) && plan->width == region.width &&
+           plan->height == region.height && plan->window[2] == 0;
+}
+
+/* Decodes the crop, turns it, and does the rest with the turned image. */
+static int decode_turned(struct stk_decoder *decoder, const struct stk_jpeg_info *info,
+                         const struct stk_plan *plan, const struct stk_target *target)
+{
+    struct stk_region region;
+    struct stk_image image;
+    if (plan->channels < 3 || plan->turn > 7 ||
+        !stk_turn_region(plan, info->width, info->height, &region)) {
+        return STK_DECODE_ARGUMENT;
+    }
+    struct stk_plan rest = *plan;
+    rest.turn = 0;
+    if (is_flip(plan, region)) {
+        rest.flip ^= plan->turn;
+        set_crop(&rest, region);
+        return decode_unturned(decoder, info, &rest, target);
+    }
+    size_t images = plan->turn & STK_EXCHANGE_AXES ? 2 : 1;
+    uint32_t *memory = malloc(images * region.width * region.height * 4);
+    if (!memory) {
+        return STK_DECODE_MEMORY;
+    }
+    int result = make_turned(decoder, info, plan, region, memory, &image);
+    set_crop(&rest, (struct stk_region){0, 0, image.width, image.height});
+    result = result ? result : stk_transform(decoder, &image, &rest, target);
+    free(memory);
+    return result;
+}
+
+/* The header has been read. */
+static int decode(struct stk_decoder *decoder, const struct stk_jpeg_info *info,
+                  const struct stk_plan *plan, const struct stk_target *target)
+{
+    return plan->turn ? decode_turned(decoder, info, plan, target)
+                      : decode_unturned(decoder, info, plan, target);
 }
 
 int stk_decode(struct stk_decoder *decoder, const void *bytes, size_t size,
@@ -192,8 +273,8 @@ int stk_transform(struct stk_decoder *decoder, const struct stk_image *image,
     struct stk_passes passes;
     struct stk_rows rows;
     struct stk_emit emit;
-    int result =
-        image_is_sound(image, plan->channels) ? check_layout(plan, false) : STK_DECODE_ARGUMENT;
+    int result = image_is_sound(image, plan->channels) && !plan->turn ? check_layout(plan, false)
+                                                                      : STK_DECODE_ARGUMENT;
     result =
         result ? result : stk_geometry_make(plan, target, image->width, image->height, &geometry);
     if (!result && stk_grey_fits(image, plan, &geometry)) {

@@ -29,7 +29,7 @@ enum stk_pass_order {
  */
 enum stk_layout { STK_LAYOUT_HWC, STK_LAYOUT_CHW, STK_LAYOUT_BGR };
 enum stk_type { STK_TYPE_U8, STK_TYPE_F32 };
-enum { STK_FLIP_HORIZONTAL = 1, STK_FLIP_VERTICAL = 2 };
+enum { STK_FLIP_HORIZONTAL = 1, STK_FLIP_VERTICAL = 2, STK_EXCHANGE_AXES = 4 };
 
 enum {
     STK_DECODE_OK = 0,
@@ -60,9 +60,9 @@ struct stk_jpeg_info {
     size_t end;        /* offset behind the EOI marker; 0: none is in its place */
 };
 
-/* The steps, in this order: decode, crop, resize, take the window, flip, lay out. */
+/* The steps, in this order: decode, turn, crop, resize, take the window, flip, lay out. */
 struct stk_plan {
-    int32_t crop[4];        /* left, top, right, bottom: inside of the image, not empty */
+    int32_t crop[4];        /* left, top, right, bottom: inside of the turned image, not empty */
     uint32_t width, height; /* to resize to; if it is the box's size, pixels are copied */
     float box[4]; /* the part that is resized, in the crop's coordinates: {0, 0, cw, ch} for all of
                      it */
@@ -85,6 +85,12 @@ struct stk_plan {
      * pixels that it needs are decoded and resized. All zero: the whole image.
      */
     uint32_t window[4];
+    /*
+     * The turn of the whole image, before all else: any of STK_FLIP_*, then STK_EXCHANGE_AXES. Only
+     * for a JPEG of which three or four channels are wanted. Needs memory for the crop, twice if
+     * the axes are exchanged.
+     */
+    unsigned turn;
     /* The end of these bytes as stk_decode_probe() found it, so that stk_decode() need not look for
      * it; 0: not known. */
     size_t end;

@@ -17,6 +17,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 ONE_BY_ONE = "one-by-one"
 # By the last digits of the seed, what chance would hardly give.
 EXTREMES = {101: (1, 1), 301: (3000, 2000), 501: (1, 2000), 701: (3000, 1)}
+EXCHANGE = 4  # the axes, after flips
 FILTERS = ("nearest", "box", "bilinear", "hamming", "bicubic", "lanczos")
 
 
@@ -39,15 +40,18 @@ class Case:
         self.planes = rng.random() < 0.4
         self.floats = rng.random() < 0.3
         self.window = random_crop(rng, self.out or self.inner) if rng.random() < 0.3 else None
+        self.turn = rng.randrange(1, 8) if self.channels > 1 and rng.random() < 0.3 else 0
+        if self.turn & EXCHANGE:  # the crop is of the turned image
+            self.size = self.size[::-1]
 
     def make(self):
         pixels = random_pixels(numpy.random.Generator(numpy.random.PCG64(self.seed)), self.size)
         return encode(pixels, self.kind)
 
     def __str__(self):
-        return ("seed %d: %dx%d %s, crop %s, to %s, box %s, %s, window %s, flip %d, %d channels%s%s"
+        return ("seed %d: %dx%d %s, crop %s, to %s, box %s, %s, window %s, flip %d, turn %d, %d channels%s%s"
                 % (self.seed, *self.size, self.kind, self.crop, self.out, self.box, self.filter,
-                   self.window, self.flip, self.channels, ", planes" if self.planes else "", ", floats" if self.floats else ""))
+                   self.window, self.flip, self.turn, self.channels, ", planes" if self.planes else "", ", floats" if self.floats else ""))
 
 
 def random_size(rng):

@@ -18,7 +18,7 @@ class Plan(c.Structure):
                 ("box", c.c_float * 4), ("filter", c.c_int), ("order", c.c_int),
                 ("flip", c.c_uint), ("channels", c.c_uint32), ("layout", c.c_int),
                 ("type", c.c_int), ("table", c.POINTER(c.c_float)),
-                ("window", c.c_uint32 * 4), ("end", c.c_size_t)]
+                ("window", c.c_uint32 * 4), ("turn", c.c_uint), ("end", c.c_size_t)]
 
 
 class Target(c.Structure):
@@ -154,13 +154,13 @@ def in_pieces(pixels, row, rows):
 
 
 def plan_for(size, crop=None, out=None, box=None, filter="bilinear", order=HORIZONTAL, flip=0,
-             channels=3, layout=0, table=None, window=None):
+             channels=3, layout=0, table=None, window=None, turn=0):
     """A plan for an image of that size; what is left out is what changes nothing."""
     crop = crop or (0, 0) + tuple(size)
     inner = (crop[2] - crop[0], crop[3] - crop[1])
     out = out or inner
     plan = Plan(crop, out[0], out[1], box or (0, 0) + inner, FILTERS.index(filter), order, flip,
-                channels, layout, 1 if table is not None else 0, None, window or (0, 0, 0, 0))
+                channels, layout, 1 if table is not None else 0, None, window or (0, 0, 0, 0), turn)
     if table is not None:
         plan.table = c.cast(table, c.POINTER(c.c_float))
     return plan

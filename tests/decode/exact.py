@@ -66,8 +66,15 @@ def tables():
 TABLE = tables()
 
 
+def turned(case, image):
+    for bit, method in ((1, Image.FLIP_LEFT_RIGHT), (2, Image.FLIP_TOP_BOTTOM), (4, Image.TRANSPOSE)):
+        if case.turn & bit:
+            image = image.transpose(method)
+    return image
+
+
 def reference_image(case, image):
-    """The plan as a user of Pillow writes it."""
+    """The plan of a turned image as a user of Pillow writes it."""
     if image.mode == "L" and case.channels != 1:
         image = image.convert("RGB")
     image = image.crop(case.crop)
@@ -109,10 +116,10 @@ def stored(image):
     return image.tobytes("raw", "RGBX"), image.size, 4
 
 
-def plan_of(case):
+def plan_of(case, turn=None):
     return decoder.plan_for(case.size, case.crop, case.out, case.box, case.filter, ORDER, case.flip,
                             case.channels, case.planes, TABLE if case.floats else None,
-                            case.window)
+                            case.window, case.turn if turn is None else turn)
 
 
 def can_be_played(case):
@@ -156,8 +163,8 @@ def differences(seed):
     """Returns the differences, as lines; none is wanted."""
     case = Case(seed)
     data = case.make()
-    image = open_image(data)
-    expected, plan, found = reference_bytes(case, reference_image(case, image)), plan_of(case), []
+    image = turned(case, open_image(data))
+    expected, plan, found = reference_bytes(case, reference_image(case, image)), plan_of(case, 0), []
     results = []
     for name, one in {**DECODERS, **MORE_DECODERS}.items():
         result, wrong = decoded_otherwise(name, one, case, data)

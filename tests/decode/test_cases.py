@@ -45,7 +45,7 @@ def test_every_quality():
 def test_sizes():
     found = counted(case.size for case in ALL_CASES)
     assert found[1, 1] >= 10 and found[3000, 2000] >= 10
-    assert max(width for width, _ in found) == 3000 and max(height for _, height in found) == 2000
+    assert max(map(max, found)) == 3000 and (3000, 2000) in found
     assert sum(width * height > 1000000 for width, height in found.elements()) > 100
     odd = sum(width % 2 and height % 2 for width, height in found.elements())
     assert odd > 2000
@@ -66,7 +66,7 @@ def test_every_filter_in_every_direction():
 
 
 @pytest.mark.parametrize("part,values,least", [
-    ("flip", (0, 1, 2, 3), 1500), ("channels", (1, 3, 4), 500), ("planes", (True, False), 3000),
+    ("flip", (0, 1, 2, 3), 1500), ("turn", range(8), 200), ("channels", (1, 3, 4), 500), ("planes", (True, False), 3000),
     ("floats", (True, False), 2500)])
 def test_every_way_of_laying_out(part, values, least):
     found = counted(getattr(case, part) for case in ALL_CASES)

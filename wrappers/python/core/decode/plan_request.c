@@ -63,12 +63,13 @@ int plan_of(struct stk_plan *plan, PyObject *tuple, PyObject **table)
     *plan = (struct stk_plan){0};
     int filter, order, layout, type;
     uint32_t *window = plan->window;
-    if (!PyArg_ParseTuple(tuple, "(iiii)(O&O&)(ffff)iiO&O&iiO|(O&O&O&O&);not a plan",
+    if (!PyArg_ParseTuple(tuple, "(iiii)(O&O&)(ffff)iiO&O&iiO|(O&O&O&O&)O&;not a plan",
                           &plan->crop[0], &plan->crop[1], &plan->crop[2], &plan->crop[3], take_u32,
                           &plan->width, take_u32, &plan->height, &plan->box[0], &plan->box[1],
                           &plan->box[2], &plan->box[3], &filter, &order, take_u32, &plan->flip,
                           take_u32, &plan->channels, &layout, &type, table, take_u32, &window[0],
-                          take_u32, &window[1], take_u32, &window[2], take_u32, &window[3])) {
+                          take_u32, &window[1], take_u32, &window[2], take_u32, &window[3],
+                          take_u32, &plan->turn)) {
         return -1;
     }
     if (plan->channels == 0 || plan->channels > 4 || plan->width > INT_MAX ||

@@ -17,8 +17,9 @@ struct plan_request {
 };
 
 /* Reads a plan from a tuple: (crop, size, box, filter, pass order, flip, channels, layout, type,
- * table), in the order of struct stk_plan and with its numbers. A window may follow. The table is
- * left out: `*table` is the tuple's object, borrowed. Returns 0, or -1 with an exception set. */
+ * table), in the order of struct stk_plan and with its numbers. A window and a turn may follow. The
+ * table is left out: `*table` is the tuple's object, borrowed. Returns 0, or -1 with an exception
+ * set. */
 int plan_of(struct stk_plan *plan, PyObject *tuple, PyObject **table);
 size_t plan_table_bytes(const struct stk_plan *plan); /* the size that its table must have */
 /* Computes the size of the plan's result. */

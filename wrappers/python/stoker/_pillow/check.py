@@ -10,7 +10,7 @@ from .. import _core
 from .._proof import answers, images
 from .._store.sources import Bytes
 from . import versions
-from .plan import FILTERS, Plan, reference
+from .plan import FILTERS, TURNS, Plan, reference
 
 _proven = None
 
@@ -71,6 +71,10 @@ def _plans(jpeg, size):
         if right > left and bottom > top:
             for flip in range(4):
                 yield Plan(source, (left, top, right, bottom), (right - left, bottom - top), 0, flip)
+    for turn in TURNS.values():
+        turned = Plan.whole(source, size).turned(turn)
+        yield turned
+        yield turned.cropped((0, turned.size[1] // 3, turned.size[0] // 2 + 1, turned.size[1]))
 
 
 def _resizes(plan, filter):
@@ -79,6 +83,7 @@ def _resizes(plan, filter):
                  (max(width - 1, 1), height // 3 or 1), (7, 5)):
         if size != plan.size:
             yield Plan(plan.source, plan.crop, size, filter, plan.flip)
+    yield plan.turned(TURNS[4]).resized((width // 2 + 1, height + 3), filter)
     yield Plan(plan.source, plan.crop, (width + 9, height + 9), filter, 3,
                (1, 3, width + 5, height // 2 + 4))
 

@@ -15,7 +15,7 @@ from .._base.own import attempt, is_own
 from .._store import setting
 from . import callers, check, ordinary, pending, take, versions
 from .pending import new_image
-from .plan import FILTERS, Access, GreyPlan, Plan, reference, materialise
+from .plan import FILTERS, TURNS, Access, GreyPlan, Plan, reference, materialise
 
 _FIELD = versions.FIELD
 _PLAIN = versions.PLAIN
@@ -189,8 +189,13 @@ def _cropped(image, box=None):
 
 
 def _transposed(image, method):
-    plan = first_use(image) if type(method) in _FLIP_TYPES and method in _FLIPS else None
-    return None if plan is None else new_image(image, plan.flipped(_FLIPS[method]))
+    plan = first_use(image) if type(method) in _FLIP_TYPES and method in TURNS else None
+    if plan is None:
+        return None
+    turned = plan.turned(TURNS[method])
+    if turned is None and method in _FLIPS:
+        turned = plan.flipped(_FLIPS[method])
+    return None if turned is None else new_image(image, turned)
 
 
 def _as_bytes(image, encoder_name="raw", *arguments):

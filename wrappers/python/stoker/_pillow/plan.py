@@ -15,25 +15,32 @@ from . import versions
 FILTERS = {1: 5, 2: 2, 3: 4, 4: 1, 5: 3}
 PILLOWS_FILTERS = {0: 0, **{ours: number for number, ours in FILTERS.items()}}
 
+# {Pillow's method of a transpose: what the decoder does with the image: flips (1: left to right, 2: top to bottom), then
+# an exchange of the axes (4)}
+TURNS = {0: 1, 1: 2, 2: 5, 3: 3, 4: 6, 5: 4, 6: 7}
+_METHODS = {turn: method for method, turn in TURNS.items()}
+_EXCHANGE = 4
+
 HWC, CHW = 0, 1
 U8, F32 = 0, 1
 
 
 class Plan:
-    __slots__ = ("source", "crop", "target", "window", "size", "filter", "flip", "used", "cell")
+    __slots__ = ("source", "crop", "target", "window", "size", "filter", "flip", "turn", "used", "cell")
 
     # Attributes of a core image that Pillow's own Python code reads without wanting pixels.
     mode = "RGB"
     bands = 3
     readonly = 0
 
-    def __init__(self, source, crop, target, filter, flip, window=None):
+    def __init__(self, source, crop, target, filter, flip, window=None, turn=0):
         self.source = source  # of the JPEG (_store/sources.py)
         self.crop = crop
         self.target = target  # the size that the crop is resized to
         self.filter = filter  # of the resize, in Pillow's numbers; 0: none
         self.window = window  # what is wanted of the resized image; None: all
         self.flip = flip  # 1: left to right, 2: top to bottom, 3: both
+        self.turn = turn  # of the whole image, before all else (TURNS)
         self.size = target if window is None else (window[2] - window[0], window[3] - window[1])
         self.used = False
         self.cell = {"core": None}
@@ -44,10 +51,10 @@ class Plan:
         return cls(source, (0, 0) + size, size, 0, 0)
 
     @classmethod
-    def with_geometry(cls, source, geometry):
+    def with_geometry(cls, source, geometry, turn=0):
         """Returns a plan of this geometry (core/steps/step_request.h)."""
         crop, target, filter, flip, window = geometry
-        return cls(source, crop, target, PILLOWS_FILTERS[filter], flip, window)
+        return cls(source, crop, target, PILLOWS_FILTERS[filter], flip, window, turn)
 
     @property
     def geometry(self):
@@ -62,24 +69,33 @@ class Plan:
         return Plan(source, crop, self.target, self.filter, self.flip, self.window)
 
     def again(self):
-        return self.of(self.source, self.crop)
+        return Plan(self.source, self.crop, self.target, self.filter, self.flip, self.window, self.turn)
+
+    def turned(self, turn):
+        """Returns the plan of the whole turned image, or None if this is not the plan of an image as it is."""
+        size = self.source.probe()[:2]
+        if self.turn or not self.is_whole(size):
+            return None
+        whole = Plan.whole(self.source, size[::-1] if turn & _EXCHANGE else size)
+        whole.turn = turn
+        return whole
 
     def cropped(self, box):
         """Returns the plan of a box in this plan's result. A flip comes last, so the box is mirrored."""
         box = mirrored(box, self.size, self.flip)
         if self.filter:
             return Plan(self.source, self.crop, self.target, self.filter, self.flip,
-                        within(self.window or (0, 0), box))
+                        within(self.window or (0, 0), box), self.turn)
         size = (box[2] - box[0], box[3] - box[1])
-        return Plan(self.source, within(self.crop, box), size, 0, self.flip)
+        return Plan(self.source, within(self.crop, box), size, 0, self.flip, None, self.turn)
 
     def resized(self, size, filter):
         """Returns the resized plan of a plan that neither resizes nor flips."""
-        return Plan(self.source, self.crop, size, filter, 0)
+        return Plan(self.source, self.crop, size, filter, 0, None, self.turn)
 
     def flipped(self, directions):
         return Plan(self.source, self.crop, self.target, self.filter, self.flip ^ directions,
-                    self.window)
+                    self.window, self.turn)
 
     def order(self, channels, layout=HWC, type=U8, table=None):
         """Returns the plan as the decoder takes it."""
@@ -87,6 +103,8 @@ class Plan:
         whole = (0.0, 0.0, right - left, bottom - top)
         order = (self.crop, self.target, whole, FILTERS.get(self.filter, 0), versions.PASS_ORDER,
                  self.flip, channels, layout, type, table)
+        if self.turn:
+            return order + (self.window or (0, 0, 0, 0), self.turn)
         return order if self.window is None else order + (self.window,)
 
     def pixels(self, channels, out=None):
@@ -176,9 +194,15 @@ def image_of(source):
     return versions.image_from_pixels(size, pixels)
 
 
+def turned_image(plan):
+    """Returns the whole JPEG of a plan, decoded and turned by Pillow."""
+    image = image_of(plan.source)
+    return versions.plainly("transpose", image, _METHODS[plan.turn]) if plan.turn else image
+
+
 def reference(plan):
     """Returns the core image that Pillow makes of a plan, with its errors and warnings."""
-    image = image_of(plan.source)
+    image = turned_image(plan)
     if plan.crop != (0, 0) + image.size:
         image = versions.plainly("crop", image, plan.crop)
     if plan.filter:

@@ -12,7 +12,7 @@ from PIL import Image
 from .. import _core
 from .._base.counters import DAMAGED, IMAGES
 from .._pillow import hook, pending
-from .._pillow.plan import HWC, PILLOWS_FILTERS, U8, Plan, image_of
+from .._pillow.plan import HWC, PILLOWS_FILTERS, U8, Plan, turned_image
 from . import rng, tensor_tail
 
 
@@ -52,7 +52,7 @@ class LazyImage:
             at, geometry, rest = rng.note(steps, at, self._plan.geometry, self.channels)
             if geometry is not None:
                 self._changes()
-                self._plan = Plan.with_geometry(self._plan.source, geometry)
+                self._plan = Plan.with_geometry(self._plan.source, geometry, self._plan.turn)
             if rest is not None:
                 self._do(rest, steps[at - 1])
         return at
@@ -119,7 +119,7 @@ class LazyImage:
 
     def _leave_to_pillow(self):
         """Lets Pillow decode a JPEG that is not as its header says, with Pillow's errors and warnings."""
-        self._image = image_of(self._plan.source).convert("RGB")
+        self._image = turned_image(self._plan).convert("RGB")
         self._plan = self._plan.of(None, self._plan.crop)
 
     def _cut(self):
