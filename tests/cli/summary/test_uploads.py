@@ -1,5 +1,6 @@
 """The advice on copies to a GPU: by stoker.Loader on the driver of the tests, whose copies are as
-slow as wanted. It covers jobs that copy by themselves, too."""
+slow as wanted. It covers jobs that copy by themselves, too. tests/unit/cli/test_advice.c has what else may be
+the bound, of counters made up; tests/wrappers/loader/test_uploads.py has the counters."""
 
 import json
 import re
@@ -46,34 +47,6 @@ def test_a_job_whose_copies_take_longest_is_upload_bound(train):
                           r".* were sent, as bytes from locked memory: .*", ran.json["advice"])
     assert advice and int(advice[1]) > 50
     assert f" in {told['batches']} batches, {told['sending_s'] + told['stalled_s']:.1f} s waiting" in ran.said
-
-
-@pytest.mark.torch
-@pytest.mark.parametrize("arguments, why", [
-    (("floats", 8, 0.002, 0), "100% of them floats: images sent as bytes are a quarter"),
-    (("bytes", 2, 0.002, 0, "pin=0"), "100% of them from memory that is not locked")])
-def test_what_would_make_them_shorter_is_said(train, arguments, why):
-    ran = train(*arguments)
-    assert ran.json["bound"] == "upload" and why in ran.json["advice"]
-
-
-@pytest.mark.torch
-@pytest.mark.parametrize("arguments, bound", [
-    (("bytes", 1000, 0.15, 0), "none"),      # the step
-    (("bytes", 4, 0.15, 0), "none"),         # copies that are done while it lasts
-    (("bytes", 8, 0, 0.02), "transforms")])  # making batches
-def test_a_job_that_does_not_wait_for_copies_is_not(train, arguments, bound):
-    ran = train(*arguments)
-    assert ran.json["bound"] == bound and ran.json["upload"]["batches"] == 2 * IMAGES // BATCH
-    if bound == "none":
-        assert re.search(r", for copies to the GPU for \d%; the rest is the step \(GPU-bound\)", ran.json["advice"])
-
-
-@pytest.mark.torch
-def test_a_job_whose_files_are_far_away_is_not(train, origin):
-    origin.fs.latency_ms = 20
-    ran = train("bytes", 8, 0, 0, "epochs=1")
-    assert ran.json["bound"] == "fetch" and ran.json["upload"]["bytes"] == BYTES
 
 
 @pytest.mark.torch

@@ -227,16 +227,83 @@ START_TEST(a_setting_that_leaves_much_to_the_origin)
 }
 END_TEST
 
-START_TEST(uploads)
+/* Adds two passes that waited so long for batches, and the copies of both: steps waited so long for
+ * these. They hold 10 MiB, of which these MiB are floats or come from memory that is not locked. */
+static void make_uploads(double waited_s, double stalled_s, uint64_t floats, uint64_t unlocked)
 {
-    made_pass(0, 10, 1, 1);
-    made_pass(1, 10, 1.5, 1);
-    made_tally_s(STK_TALLY_UPLOAD_STALLED_NS, 8);
+    made_pass(0, 10, waited_s, 1);
+    made_pass(1, 10, waited_s, 1);
+    made_tally_s(STK_TALLY_UPLOAD_STALLED_NS, stalled_s);
     stk_tally_add(made.session.tally, STK_TALLY_UPLOADS, 20);
     stk_tally_add(made.session.tally, STK_TALLY_UPLOAD_BYTES, 10 << 20);
-    stk_tally_add(made.session.tally, STK_TALLY_UPLOAD_FLOAT_BYTES, 9 << 20);
+    stk_tally_add(made.session.tally, STK_TALLY_UPLOAD_FLOAT_BYTES, floats << 20);
+    stk_tally_add(made.session.tally, STK_TALLY_UPLOAD_UNLOCKED_BYTES, unlocked << 20);
+}
+
+START_TEST(uploads)
+{
+    make_uploads(1.5, 8, 9, 9);
     assert_advice(BOUND_UPLOAD, "upload-bound: steps waited for copies to the GPU for 40% of the "
                                 "later epochs; 10.0 MiB were sent, 90% of them floats: ");
+}
+END_TEST
+
+START_TEST(uploads_from_memory_that_is_not_locked)
+{
+    make_uploads(1.5, 8, 5, 9);
+    assert_advice(BOUND_UPLOAD,
+                  "upload-bound: steps waited for copies to the GPU for 40% of the later epochs; "
+                  "10.0 MiB were sent, 90% of them from memory that is not locked: ");
+}
+END_TEST
+
+START_TEST(uploads_that_cannot_be_shorter)
+{
+    make_uploads(0.1, 8, 5, 5);
+    assert_advice(BOUND_UPLOAD,
+                  "upload-bound: steps waited for copies to the GPU for 40% of the later epochs; "
+                  "10.0 MiB were sent, as bytes from locked memory: ");
+}
+END_TEST
+
+/* A long step, in which the copies are done. */
+START_TEST(uploads_that_no_step_waits_for)
+{
+    make_uploads(0.1, 0.6, 0, 0);
+    made_tally_s(STK_TALLY_FETCH_NS, 19);
+    assert_advice(BOUND_NOT,
+                  "the loader keeps up: the job waited for batches for 1% of the later epochs, for "
+                  "copies to the GPU for 3%; the rest is the step (GPU-bound)");
+}
+END_TEST
+
+START_TEST(uploads_of_batches_that_come_late)
+{
+    make_uploads(5, 2, 9, 9);
+    made_tally_s(STK_TALLY_FETCH_NS, 12);
+    assert_advice(BOUND_OTHER, "transform-bound: 12.0 s of 12.0 s of work on batches");
+}
+END_TEST
+
+START_TEST(uploads_of_files_that_are_far_away)
+{
+    made_pass(0, 10, 8, 1);
+    made_opens(0, 20, 0, 7);
+    made_tally_s(STK_TALLY_FETCH_NS, 8);
+    made_tally_s(STK_TALLY_UPLOAD_STALLED_NS, 1);
+    stk_tally_add(made.session.tally, STK_TALLY_UPLOADS, 10);
+    assert_advice(BOUND_FETCH, "fetch-bound: ");
+}
+END_TEST
+
+/* The job copies by itself, which is not measured. */
+START_TEST(uploads_that_are_not_seen)
+{
+    made_pass(0, 10, 0.1, 1);
+    made_tally_s(STK_TALLY_FETCH_NS, 9);
+    stk_tally_add(made.session.tally, STK_TALLY_CUDA, 1);
+    assert_advice(BOUND_NOT, "the loader keeps up: the job waited for batches for 1% of the epoch; "
+                             "the rest is the step: GPU-bound, or upload-bound if ");
 }
 END_TEST
 
@@ -298,6 +365,12 @@ Suite *suite_advice(void)
     tcase_add_test(passes, a_first_epoch_that_was_read_ahead);
     tcase_add_test(passes, a_first_epoch_of_files_that_just_came);
     tcase_add_test(passes, uploads);
+    tcase_add_test(passes, uploads_from_memory_that_is_not_locked);
+    tcase_add_test(passes, uploads_that_cannot_be_shorter);
+    tcase_add_test(passes, uploads_that_no_step_waits_for);
+    tcase_add_test(passes, uploads_of_batches_that_come_late);
+    tcase_add_test(passes, uploads_of_files_that_are_far_away);
+    tcase_add_test(passes, uploads_that_are_not_seen);
     tcase_add_test(passes, workers_that_each_epoch_begins_anew);
     tcase_add_loop_test(passes, how_many_workers, 0, 3);
     return suite;
