@@ -22,14 +22,15 @@ const struct stk_option_row stk_option_table[STK_OPTION_COUNT] = {
          "is what the file system, the machine's free memory and the control group leave, less "
          "a reserve for the job itself: the larger of 8 GiB and 20%, at most half. 60 MiB or "
          "an eighth of /dev/shm stay free, whatever SIZE says. If /dev/shm has less than 256 "
-         "MiB, as in Docker, and no directory is named, `stoker run` takes SLURM_TMPDIR or "
-         "TMPDIR, if that is on a local disk, or runs the command uncached. For `stoker run` "
-         "and `stoker warm` one of them may be a directory on another file system, which "
-         "several nodes share. Files that are copied into the local ones are put there, too, "
-         "or come from there. SIZE is then how much all nodes together put there (default: "
-         "until a tenth of it is free). The command runs without a tier that this node cannot "
-         "use (no room, no right to write, a server that is gone). A SIZE above what there is "
-         "becomes smaller. One line says so in either case."},
+         "MiB, as in Docker, and no directory is named, `stoker run` takes SLURM_TMPDIR or TMPDIR, "
+         "if that is on a local disk, or runs the command uncached. For `stoker run` and `stoker "
+         "warm` one of them may be a directory on another file system, which several nodes share, "
+         "or one of a group (STOKER_SHARE). Files that are copied into the local ones are put "
+         "there, too, or come from there. SIZE is then how much all nodes of this user together "
+         "put there (default: until a tenth of it is free, or half if it is in memory). The "
+         "command runs without a tier that this node cannot use (no room, no right to write, a "
+         "server that is gone). A SIZE above what there is becomes smaller. One line says so in "
+         "either case."},
     [STK_OPTION_REQUIRE] =
         {"STOKER_REQUIRE_CACHE", "--require-cache", "on|off", "off",
          "on: a command does not start (status 2) if this node cannot give the cache that was "
@@ -44,11 +45,11 @@ const struct stk_option_row stk_option_table[STK_OPTION_COUNT] = {
          "a version older than its start), at every open, or never."},
     [STK_OPTION_SHARE] =
         {"STOKER_SHARE", "--share", "GROUP", "",
-         "The group whose members share tiers. `stoker share DIR GROUP` makes a directory for "
-         "such a tier. Files that one member has cached there are served to those other "
-         "members that can open the original. `stoker run` and `stoker env` set it to the "
-         "group's number and its members', by which the library knows whose cached files are to be "
-         "used."},
+         "The group whose members use one shared tier together, in `stoker run` and `stoker "
+         "warm`, on a node or on several. `install -d -g GROUP -m 3770 DIR` makes a directory "
+         "for it, on a local disk or on another file system, and `--tier DIR` names it. A file "
+         "that one member's job has put there is copied to the local tiers of the other members, "
+         "if they can open the original. Root shares nothing."},
     [STK_OPTION_MIN_AGE] =
         {"STOKER_MIN_AGE", NULL, "SECONDS", "2",
          "Files that changed (mtime, ctime) less than this ago are not cached, since a program may "
@@ -267,7 +268,6 @@ void stk_options_read(struct stk_options *out)
 {
     out->paths = value_of(STK_OPTION_PATHS);
     stk_text_copy(out->tiers, sizeof out->tiers, value_of(STK_OPTION_TIERS));
-    stk_text_copy(out->share, sizeof out->share, value_of(STK_OPTION_SHARE));
     stk_text_copy(out->run, sizeof out->run, value_of(STK_OPTION_RUN));
     out->outer_paths = value_of(STK_OPTION_OUTER_PATHS);
     stk_text_copy(out->outer_runs, sizeof out->outer_runs, value_of(STK_OPTION_OUTER_RUNS));

@@ -65,7 +65,6 @@ enum stk_listings { STK_LISTINGS_AUTO, STK_LISTINGS_MTIME, STK_LISTINGS_OFF };
 struct stk_options {
     const char *paths; /* colon-separated, a colon or backslash in a path behind a backslash */
     char tiers[STK_TIERS_BYTES];       /* DIR[:SIZE][,DIR[:SIZE]]..., "" where they are too long */
-    char share[STK_OPTION_BYTES];      /* GID:UID,UID..., as the command writes it */
     char run[STK_OPTION_BYTES];        /* path of the run's file, "" outside `stoker run` */
     const char *outer_paths;           /* of the runs around this one, written as `paths` */
     char outer_runs[STK_OPTION_BYTES]; /* files of the runs around this one, written as `paths` */

@@ -63,7 +63,6 @@ struct stk_outcome {
     uint32_t record;
     uint64_t size;
     int64_t wait_ns;
-    bool members; /* a hit in another member's home (cache/entry/members.h) */
     bool awaited; /* a hit: it was filled since the open began */
     /* A fill that does not stay: the caller reports when the entry is open, or that it is not
      * wanted. */
@@ -79,10 +78,6 @@ struct stk_outcome {
  */
 bool stk_cache_fill(struct stk_cache *cache, const struct stk_place *place, int origin_fd,
                     int64_t opened_ns, char entry[STK_PATH_BYTES], struct stk_outcome *outcome);
-
-/* Opens the entry that a fill named, with these flags. Returns the descriptor, or -errno. */
-int stk_cache_open_entry(struct stk_cache *cache, const char *entry,
-                         const struct stk_outcome *outcome, int flags);
 
 /* Returns why a version may not be cached, as far as the version alone shows it, or NONE. Needs no
  * catalogue. */

@@ -135,11 +135,7 @@ static void join_outside(struct stk_cache *cache)
 static void attach_tier(struct stk_cache *cache, struct stk_tier *tier, const char *dir,
                         int64_t budget_bytes)
 {
-    bool shared = stk_members_prepare(&cache->group, dir);
     stk_tier_attach(&cache->catalogue, dir, budget_bytes, tier);
-    if (shared && tier->shared != NULL) {
-        stk_members_note(&cache->group, tier);
-    }
     for (const struct stk_tier *before = cache->tiers; before < tier; before++) {
         if (before->shared == tier->shared) {
             *tier = (struct stk_tier){.shared = NULL};
@@ -207,7 +203,6 @@ void stk_cache_open(struct stk_cache *cache, const struct stk_options *options,
         join_outside(cache);
     }
     find_others(cache, in_run);
-    stk_members_read(&cache->group, cache->options.share);
     attach_tiers(cache);
     finish_tiers(cache, in_run);
     for (const struct stk_tier *tier = stk_cache_next_tier(cache, NULL); tier != NULL;

@@ -11,7 +11,6 @@
 #include "base/options.h"
 #include "cache/catalogue/catalogue.h"
 #include "cache/catalogue/changes.h"
-#include "cache/entry/members.h"
 #include "cache/origin/root.h"
 #include "cache/run/notice.h"
 #include "cache/run/run.h"
@@ -28,7 +27,6 @@ struct stk_cache {
         struct stk_tier tier; /* the first; shared NULL: nothing is filled */
         struct stk_tier tiers[STK_TIERS];
     };
-    struct stk_members group; /* that shares some of them */
     struct stk_run run;
     int64_t run_start_ns;
     bool makes_transient; /* files without room may get transient entries (cache/run/transient.h) */

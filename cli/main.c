@@ -19,10 +19,9 @@ static const struct verb {
     const char *name;
     int (*run)(char **arguments);
 } verbs[] = {
-    {"run", verb_run},       {"warm", verb_warm},     {"ls", verb_ls},
-    {"clear", verb_clear},   {"env", verb_env},       {"top", verb_top},
-    {"last", verb_last},     {"verify", verb_verify}, {"doctor", verb_doctor},
-    {"report", verb_report}, {"share", verb_share},   {"help", verb_help},
+    {"run", verb_run},       {"warm", verb_warm},     {"ls", verb_ls},     {"clear", verb_clear},
+    {"env", verb_env},       {"top", verb_top},       {"last", verb_last}, {"verify", verb_verify},
+    {"doctor", verb_doctor}, {"report", verb_report}, {"help", verb_help},
 };
 
 /* `stoker help [COMMAND]`. Also prints the completion. */
@@ -95,6 +94,10 @@ static int run(int count, char **arguments)
             say_verb(arguments[1]);
             return verbs[i].run(arguments + 2);
         }
+    }
+    if (strcmp(arguments[1], "share") == 0) {
+        die("share: `install -d -g GROUP -m 3770 DIR` makes a directory for `stoker run --share "
+            "GROUP --tier DIR`");
     }
     die("unknown verb %s: see `stoker --help`", arguments[1]);
 }

@@ -471,11 +471,8 @@ static enum stk_state become_entry(struct stk_cache *cache, struct stk_big *big,
                                    struct stk_record *record)
 {
     uint64_t ino;
-    struct stk_identity copied;
-    int error = dress(&big->blocks);
-    if (error == 0 && move(big) == 0 && big->root->inode_counts &&
-        stk_record_get_identity(record, &copied)) { /* made-up inode numbers identify no file */
-        stk_members_give(&cache->group, big->blocks.tier, big->root, big->entry, &copied);
+    if (dress(&big->blocks) == 0) {
+        move(big);
     }
     if (!find_entry(big, &ino)) {
         stk_big_blocks_lose(&big->blocks, cache);

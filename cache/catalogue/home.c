@@ -13,7 +13,6 @@
 
 #define CANDIDATES       4
 #define LEAST_ROOM_BYTES (1 << 20)
-#define TRUSTED          8
 
 static bool name_home(char out[STK_HOME_BYTES], const char *dir, unsigned number)
 {
@@ -125,30 +124,6 @@ int stk_home_ensure_room(const char *home, const char *room)
     return text.cut ? -ENAMETOOLONG : stk_home_ensure(path);
 }
 
-static struct {
-    _Atomic uint64_t dev, ino;
-} trusted[TRUSTED];
-
-static bool is_trusted(const struct stat *dir)
-{
-    bool is = false;
-    for (unsigned i = 0; i < TRUSTED && !is; i++) {
-        is = atomic_load(&trusted[i].dev) == dir->st_dev &&
-             atomic_load(&trusted[i].ino) == dir->st_ino;
-    }
-    return is;
-}
-
-void stk_home_trust(const struct stat *dir)
-{
-    static _Atomic unsigned turn;
-    if (!is_trusted(dir)) {
-        unsigned i = atomic_fetch_add(&turn, 1) % TRUSTED;
-        atomic_store(&trusted[i].dev, dir->st_dev);
-        atomic_store(&trusted[i].ino, dir->st_ino);
-    }
-}
-
 static int check_parent(const char *dir, uid_t *owner)
 {
     struct stat stat;
@@ -162,7 +137,7 @@ static int check_parent(const char *dir, uid_t *owner)
     if (!S_ISDIR(stat.st_mode)) {
         return -ENOTDIR;
     }
-    if (stat.st_uid != 0 && stat.st_uid != stk_sys_geteuid() && !is_trusted(&stat)) {
+    if (stat.st_uid != 0 && stat.st_uid != stk_sys_geteuid()) {
         return -EPERM;
     }
     *owner = stat.st_uid;

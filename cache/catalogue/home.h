@@ -54,13 +54,10 @@ int stk_home_open(const char *home);
 /* Makes a directory 0700 in a home if it is missing. */
 int stk_home_ensure_room(const char *home, const char *room);
 /* Returns 0 if no other user can replace a home in DIR (absolute, without links). DIR belongs to
- * this user, to root or to a trusted user. Each directory above belongs to this user, to root or to
- * DIR's owner. Each of them is sticky if its group or others may write to it. `where` (may be NULL)
- * gets the path of the directory at fault. -ENAMETOOLONG: DIR has no room for a home. */
+ * this user or to root, and so does each directory above. Each of them is sticky if its group or
+ * others may write to it. `where` (may be NULL) gets the path of the directory at fault.
+ * -ENAMETOOLONG: DIR has no room for a home. */
 int stk_home_check_parent(const char *dir, char where[STK_HOME_BYTES]);
-/* Trusts the owner of this directory with it: a member of the group that shares it
- * (cache/entry/members.h). Holds for few directories; for the set-up of a process. */
-void stk_home_trust(const struct stat *dir);
 
 /*
  * Writes the home of the catalogue. The candidates are /dev/shm, XDG_RUNTIME_DIR, /run/user/UID and

@@ -12,16 +12,28 @@ static struct stk_shared_requests *requests_of(const struct stk_fill *fill)
     return stk_run_shared_requests(&fill->cache->run);
 }
 
+/* Returns true if the file's mode lets all members of the group read it, as far as a mode says. */
+static bool lets_members(const struct stk_record *record, const struct stk_root *root, uint32_t gid)
+{
+    mode_t bit = record->gid == gid ? S_IRGRP : S_IROTH;
+    return gid != 0 && !root->single_user && (record->mode & bit) != 0;
+}
+
 /* Begins a request for this version. Other nodes find it by its root's name. So the name must come
- * from a volume that all nodes name alike, and the file must lie on that volume, not on a mount
- * below. */
+ * from a volume that all nodes name alike, unless the tier is this node's. The file must lie on
+ * that volume, not on a mount below. */
 static bool begin(struct stk_shared_request_spec *spec, enum stk_shared_request_kind kind,
                   const struct stk_cache *cache, const struct stk_place *place,
                   const struct stk_record *record)
 {
+    struct stk_shared_requests *requests = stk_run_shared_requests(&cache->run);
     *spec = (struct stk_shared_request_spec){.kind = kind, .bytes = record->size};
-    return stk_shared_requests_are_open(stk_run_shared_requests(&cache->run)) &&
-           place->root->lasting && stk_record_dev(record) == place->root->dev &&
+    if (!stk_shared_requests_are_open(requests)) {
+        return false;
+    }
+    spec->for_members = lets_members(record, place->root, atomic_load(&requests->gid));
+    return (place->root->lasting || atomic_load(&requests->on_node) != 0) &&
+           stk_record_dev(record) == place->root->dev &&
            stk_entry_path_below_tree(spec->path, sizeof spec->path, place->root, place->below,
                                      stk_record_name(record));
 }

@@ -308,69 +308,12 @@ static bool name_entry(const struct stk_fill *fill, struct stk_outcome *outcome)
                           stk_record_name(fill->record));
 }
 
-/* ---- what other members have ---- */
-
-static bool name_members_entry(struct stk_fill *fill, struct stk_outcome *outcome)
-{
-    struct stk_cache *cache = fill->cache;
-    const struct stk_tier *tier = stk_cache_next_tier(cache, NULL);
-    while (tier != NULL &&
-           !stk_members_find(&cache->group, tier, fill->place->root, fill->place->below,
-                             fill->build.name, fill->build.bytes, fill->build.path)) {
-        tier = stk_cache_next_tier(cache, tier);
-    }
-    outcome->tier = tier != NULL ? tier->index : 0;
-    return tier != NULL;
-}
-
-/* In another's home, of what one has not oneself. The program has just opened the origin, which is
- * its right to it; nothing is noted but what the origin has said, so the next open does the same.
- */
-static bool find_at_members(struct stk_fill *fill, struct stk_outcome *outcome)
-{
-    struct stk_cache *cache = fill->cache;
-    if (!cache->group.on || stk_claim_load(&fill->record->claim).state == STK_PRESENT ||
-        !name_members_entry(fill, outcome)) {
-        return false;
-    }
-    bool valid =
-        stk_freshness_of(cache, fill->record) == STK_FRESHNESS_FRESH || validate_copy(fill);
-    finish_queued(fill, valid);
-    fill->queued = NULL;
-    outcome->members = valid;
-    if (valid) {
-        note_hit(outcome);
-    }
-    return valid;
-}
-
-int stk_cache_open_entry(struct stk_cache *cache, const char *entry,
-                         const struct stk_outcome *outcome, int flags)
-{
-    struct stk_tier tier;
-    if (!outcome->members) {
-        return stk_sys_open_own(entry, flags);
-    }
-    return stk_tier_by_index(&cache->catalogue, outcome->tier, &tier)
-               ? stk_members_open_entry(&cache->group, &tier, entry, outcome->size, flags)
-               : -ENOENT;
-}
-
 static bool fill_record(struct stk_fill *fill, struct stk_outcome *outcome)
 {
     struct stk_cache *cache = fill->cache;
     if (!stk_catalogue_is_current(&cache->catalogue)) {
         outcome->why = STK_BYPASS_CATALOGUE;
         return false;
-    }
-    if (find_at_members(fill, outcome)) {
-        return true;
-    }
-    if (cache->group.on) { /* it was asked for all the same, see cache/file/lookup.c */
-        outcome->why = stk_entry_build_refusal(cache, stk_claim_load(&fill->record->claim));
-        if (outcome->why != STK_BYPASS_NONE) {
-            return false;
-        }
     }
     outcome->kind = acquire(fill, &outcome->why);
     if (outcome->kind == STK_COUNT_FILLS) {
@@ -409,8 +352,8 @@ static bool adopt_large(struct stk_fill *fill, struct stk_claim claim, struct st
 }
 
 /* Finds the entry of a large file. Such a file is filled block by block (cache/big/big.h), and then
- * is an entry like any other. The entry may be another member's, that of the record, or one that an
- * earlier run or a lost catalogue has left. Returns false if there is none, or if the file was
+ * is an entry like any other. The entry may be that of the record, or one that an earlier run or a
+ * lost catalogue has left. Returns false if there is none, or if the file was
  * written; the outcome's reason stays LARGE. */
 static bool find_large(struct stk_fill *fill, struct stk_outcome *outcome)
 {
@@ -418,9 +361,6 @@ static bool find_large(struct stk_fill *fill, struct stk_outcome *outcome)
     if (stk_freshness_is_written(fill->cache, fill->place) ||
         stk_freshness_is_inode_written(fill->cache, fill->origin.dev, fill->origin.ino)) {
         return false;
-    }
-    if (find_at_members(fill, outcome)) {
-        return true;
     }
     bool found = claim.state == STK_PRESENT ? is_usable(fill) && name_entry(fill, outcome)
                                             : adopt_large(fill, claim, outcome);
@@ -485,15 +425,14 @@ bool stk_cache_fill(struct stk_cache *cache, const struct stk_place *place, int 
         return false;
     }
     outcome->record = stk_versions_remember(cache, place, &identity);
-    struct stk_fill fill = {
-        .cache = cache,
-        .place = place,
-        .record = stk_catalogue_record(&cache->catalogue, outcome->record),
-        .number = outcome->record,
-        .identity = &identity,
-        .origin = {.fd = origin_fd, .dev = identity.dev, .ino = identity.ino},
-        .opened_ns = opened_ns,
-        .build = {.cache = cache, .place = place, .path = entry, .shared = &identity}};
+    struct stk_fill fill = {.cache = cache,
+                            .place = place,
+                            .record = stk_catalogue_record(&cache->catalogue, outcome->record),
+                            .number = outcome->record,
+                            .identity = &identity,
+                            .origin = {.fd = origin_fd, .dev = identity.dev, .ino = identity.ino},
+                            .opened_ns = opened_ns,
+                            .build = {.cache = cache, .place = place, .path = entry}};
     if (fill.record == NULL || !begin_build(&fill, outcome)) {
         return false;
     }

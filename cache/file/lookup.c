@@ -34,14 +34,6 @@ static enum stk_bypass standing_reason(struct stk_cache *cache, const struct stk
     return stk_entry_build_refusal(cache, claim);
 }
 
-/* Returns true if another member's home may have a file for which this user's tiers have no room.
- */
-static bool members_may_have(const struct stk_cache *cache, enum stk_bypass why)
-{
-    return cache->group.on &&
-           (why == STK_BYPASS_LARGE || why == STK_BYPASS_BUDGET || why == STK_BYPASS_MEMORY);
-}
-
 static bool name_entry(struct stk_cache *cache, const struct stk_place *place,
                        const struct stk_record *record, unsigned index, char *entry)
 {
@@ -80,7 +72,7 @@ static enum stk_answer answer_unknown(struct stk_cache *cache, const struct stk_
  *
  *   record  standing reason  claim            freshness   then
  *   none                                                  FILL; ORIGIN if it was written
- *   found   yes                                           ORIGIN; FILL if a member may have it
+ *   found   yes                                           ORIGIN
  *   found   no               absent, refused              FILL
  *   found   no               present          fresh       HIT, also after a look of this call
  *   found   no               present          revalidate  look: FILL if it is gone, else a round
@@ -110,7 +102,7 @@ enum stk_answer stk_cache_lookup(struct stk_cache *cache, const struct stk_place
         lookup->size = record->size;
         lookup->why = standing_reason(cache, record, claim, freshness);
         if (lookup->why != STK_BYPASS_NONE) {
-            return members_may_have(cache, lookup->why) ? STK_ANSWER_FILL : STK_ANSWER_ORIGIN;
+            return STK_ANSWER_ORIGIN;
         }
         if (claim.state == STK_ABSENT || claim.state == STK_REFUSED) {
             return STK_ANSWER_FILL;
@@ -144,9 +136,6 @@ void stk_cache_count(struct stk_cache *cache, const struct stk_outcome *outcome)
     bool bypassed = outcome->kind == STK_COUNT_OPENS;
     if (bypassed && outcome->why == STK_BYPASS_NONE) {
         return;
-    }
-    if (outcome->members) {
-        stk_run_count(&cache->run, STK_RUN_COUNTER(members), 1);
     }
     unsigned epoch = stk_run_count_open(&cache->run, &(struct stk_run_open_counts){
                                                          .record = outcome->record,
@@ -295,12 +284,9 @@ static uint32_t find_version(struct stk_cache *cache, struct stk_hash128 key, ui
 static bool parse_entry(struct stk_cache *cache, const char *entry, struct stk_entry_parts *parts)
 {
     struct stk_tier tier;
-    char home[STK_HOME_BYTES];
     for (unsigned i = 0; i < STK_TIERS; i++) {
         if (stk_tier_by_index(&cache->catalogue, i, &tier) &&
-            (stk_entry_parse(entry, tier.home, parts) ||
-             (stk_members_home_of(&cache->group, &tier, entry, home) &&
-              stk_entry_parse(entry, home, parts)))) {
+            stk_entry_parse(entry, tier.home, parts)) {
             return true;
         }
     }

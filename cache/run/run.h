@@ -107,10 +107,9 @@ struct stk_run_counts {
     uint64_t awaited;  /* of the hits of epochs[0]: those that waited for a fill */
     uint64_t asked_ns; /* how long the other hits of epochs[0] waited for identities */
     uint64_t
-        unnumbered;   /* opens of epochs[0] that may not be the first of their file: a bypassed file
-                         has no memory of earlier opens, nor one for which there was no room */
-    uint64_t stale;   /* maps and descriptors of entries that were written afterwards */
-    uint64_t members; /* hits in other members' homes (cache/entry/members.h) */
+        unnumbered; /* opens of epochs[0] that may not be the first of their file: a bypassed file
+                       has no memory of earlier opens, nor one for which there was no room */
+    uint64_t stale; /* maps and descriptors of entries that were written afterwards */
     uint64_t given_up, given_up_bytes; /* entries that made room for a form of their image */
     uint64_t waits[STK_WAITS_BUCKETS]; /* opens that waited for the origin, by how long */
 };

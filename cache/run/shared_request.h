@@ -44,6 +44,7 @@ struct stk_shared_request_spec {
     uint64_t bytes;    /* of the file */
     uint64_t dev, ino; /* of the draft; of an entry only the inode */
     bool repairs;      /* the entry there was found to be damaged */
+    bool for_members;  /* the group that shares the tier may read the origin */
     char
         draft[STK_SHARED_REQUEST_DRAFT_BYTES]; /* the draft's name in the tier's folder of drafts */
     char path[STK_SHARED_REQUEST_PATH_BYTES];  /* of the entry, below any tier's tree */
@@ -84,6 +85,8 @@ enum stk_shared_requests_count {
 
 struct stk_shared_requests {
     _Atomic uint32_t state;
+    _Atomic uint32_t gid;     /* the group that shares the tier; 0: none */
+    _Atomic uint32_t on_node; /* 1: the tier is on a disk of this node */
     _Atomic uint32_t patient; /* 1: a process that queues a PUBLISH waits for a slot */
     _Atomic uint32_t next;    /* where the search for a free slot begins */
     _Atomic uint32_t queued[2],

@@ -96,10 +96,6 @@ static enum stk_bypass publish(struct stk_entry_build *build, struct stk_entry_d
     int error = stk_entry_publish(draft, build->tier, build->place->root, build->path);
     stk_entry_close(draft);
     build->taken = error == -EEXIST;
-    if (error == 0 && build->shared != NULL) {
-        stk_members_give(&build->cache->group, build->tier, build->place->root, build->path,
-                         build->shared);
-    }
     stk_budget_note_error(&build->tier->shared->budget, error);
     if (error == -EDQUOT) {
         return STK_BYPASS_BUDGET;

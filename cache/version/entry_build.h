@@ -15,15 +15,14 @@
 /* One entry that is being made. */
 struct stk_entry_build {
     const struct stk_cache *cache;
-    const struct stk_place *place;     /* of the file or directory */
-    uint64_t name;                     /* of its version */
-    uint64_t bytes;                    /* its length */
-    const struct stk_tier *tier;       /* the current tier; in the end the entry's */
-    char *path;                        /* its path there, of STK_PATH_BYTES */
-    int64_t blocks;                    /* reserved */
-    uint64_t ino;                      /* of the entry, once it is made */
-    bool taken;                        /* not made: an entry is there */
-    const struct stk_identity *shared; /* the copied file, if a group may get it; or NULL */
+    const struct stk_place *place;   /* of the file or directory */
+    uint64_t name;                   /* of its version */
+    uint64_t bytes;                  /* its length */
+    const struct stk_tier *tier;     /* the current tier; in the end the entry's */
+    char *path;                      /* its path there, of STK_PATH_BYTES */
+    int64_t blocks;                  /* reserved */
+    uint64_t ino;                    /* of the entry, once it is made */
+    bool taken;                      /* not made: an entry is there */
     struct stk_transient *transient; /* the slot of a transient entry; NULL: the entry is to stay */
     bool copied;                     /* copied from the origin: a transient entry is published */
 };

@@ -8,7 +8,6 @@
 
 #include "cache/catalogue/catalogue.h"
 #include "cache/catalogue/home.h"
-#include "cache/entry/members.h"
 
 #define STK_REQUEST_PATHS  16
 #define REQUEST_MOST_JOBS  1024
@@ -43,14 +42,14 @@ struct request {
     } tiers[STK_TIERS + 1];
     unsigned tier_count;
     struct request_tier shared; /* a further tier, shared by several nodes; no directory: none */
+    bool shared_by_group;       /* its directory is that of the group */
     bool tier_given;
     bool no_tier;       /* nothing can be cached; the command has said so */
     bool require_cache; /* lacking a cache on this node is an error */
 
-    /* The group that shares the tiers (cli/args/share_group.h). */
-    struct stk_members group;
-    char *share_name;  /* the group's name for messages; NULL: no group */
-    const char *share; /* the value of STOKER_SHARE */
+    /* The group whose members use the shared tier together (cli/args/share_group.h). */
+    gid_t share_gid;  /* 0: no group */
+    char *share_name; /* for messages */
 
     const char *fresh; /* NULL: not given */
     bool automatic;    /* --auto */

@@ -67,9 +67,6 @@ void request_export(const struct request *request, const char *run)
     if (request->files_left != NULL) {
         request_set(STK_OPTION_FILES, "off");
     }
-    if (request->share != NULL) {
-        request_set(STK_OPTION_SHARE, request->share);
-    }
     free(paths);
     free(tiers);
 }

@@ -297,6 +297,7 @@ void request_parse(struct request *request, char **arguments, bool needs_command
     check_environment();
     settle_switches(request);
     settle_samples(request);
+    group_settle(request, cursor.share);
     request_settle_tiers(request, cursor.tiers);
     free(cursor.tiers);
     settle_paths(request);
@@ -304,7 +305,7 @@ void request_parse(struct request *request, char **arguments, bool needs_command
         request_settle_small(request);
     }
     request_check_tier_places(request);
-    group_settle(request, cursor.share);
+    group_check_tiers(request, cursor.share);
     request->parts = request->canonical;
     request->part_count = request->count;
 }
@@ -413,10 +414,11 @@ void request_parse_warm(struct request *request, char **arguments)
     check_environment();
     settle_switches(request);
     settle_forms(request);
+    group_settle(request, cursor.share);
     request_settle_tiers(request, cursor.tiers);
     free(cursor.tiers);
     settle_parts(request, arguments, count);
     request_settle_small(request);
     request_check_tier_places(request);
-    group_settle(request, cursor.share);
+    group_check_tiers(request, cursor.share);
 }

@@ -132,32 +132,34 @@ static void check_apart(const struct request_tier *tier, const struct request_ti
 }
 
 static void take_shared(struct request *request, const struct request_tier *tier,
-                        const char *canonical)
+                        const char *canonical, bool by_group)
 {
     if (request->shared.directory[0] != '\0') {
-        refusal_report(
-            request, REFUSAL_PART,
-            "--tier %s is on a file system that may be shared, as %s is: %sname one of them",
-            tier->directory, request->shared.directory, refusal_goes_on(request, REFUSAL_PART));
+        refusal_report(request, REFUSAL_PART, "--tier %s is shared, as %s is: %sname one of them",
+                       tier->directory, request->shared.directory,
+                       refusal_goes_on(request, REFUSAL_PART));
         return;
     }
     request->shared.budget_bytes = tier->budget_bytes;
+    request->shared_by_group = by_group;
     strcpy(request->shared.directory, canonical);
 }
 
-/* Returns true if several nodes share the tier: then this process asks nothing of it. A tier that
- * does not answer gets -ETIMEDOUT, and is not looked at again. */
+/* Returns true if several nodes or a group share the tier: then this process asks nothing of it. A
+ * tier that does not answer gets -ETIMEDOUT, and is not looked at again. */
 static bool is_shared(struct request *request, struct request_tier *tier)
 {
     char canonical[STK_HOME_BYTES];
     bool usual = strcmp(tier->directory, stk_option_table[STK_OPTION_TIERS].otherwise) == 0;
     enum shared_tier_kind kind =
-        usual ? SHARED_TIER_LOCAL : shared_tier_find(tier->directory, canonical);
+        usual ? SHARED_TIER_LOCAL
+              : shared_tier_find(tier->directory, request->share_gid, canonical);
     tier->error = kind == SHARED_TIER_LATE ? -ETIMEDOUT : 0;
-    if (kind == SHARED_TIER_YES) {
-        take_shared(request, tier, canonical);
+    bool shared = kind == SHARED_TIER_YES || kind == SHARED_TIER_OF_GROUP;
+    if (shared) {
+        take_shared(request, tier, canonical, kind == SHARED_TIER_OF_GROUP);
     }
-    return kind == SHARED_TIER_YES;
+    return shared;
 }
 
 /* Returns true if the tier is to stay in the request. */

@@ -1,28 +1,15 @@
-/* Groups of users that share tiers (cache/entry/members.h): finding a group, its members and their
- * homes. */
+/* The group whose members use a shared tier together (cli/tiers/shared_tier.h). */
 #ifndef STK_CLI_ARGS_SHARE_GROUP_H
 #define STK_CLI_ARGS_SHARE_GROUP_H
 
-#include <grp.h>
-#include <stdbool.h>
-#include <sys/types.h>
-
 #include "cli/args/request.h"
 
-/* Returns the group of this name or number. Sets `out` to its entry, or to NULL if the machine has
- * none for that number. Ignores a ":" and what follows: STOKER_SHARE of an outer run has the
- * members there. Ends with a message if there is no such group. */
-gid_t group_find(const char *value, struct group **out);
-/* Returns true if this process is in the group. */
-bool group_is_ours(gid_t gid);
-
-/* Settles the group that the flag or, without it, the variable names, and its members. The
- * request's tiers must be known. Ends with a message if nothing could be shared: an explicit
- * request is not dropped. */
+/* Finds the group that the flag or, without it, the variable names. Call it before the tiers are
+ * settled. Ends with a message if the flag is wrong. If the variable is wrong, says so, and no
+ * group shares. */
 void group_settle(struct request *request, const char *given);
-
-/* Calls `visit` for the homes that other members of this group have beside the home `beside` of a
- * tier. */
-void group_each_home(const char *name, const char *beside, void (*visit)(const char *home));
+/* Says that no tier is the group's, if that is so; ends with that message if the flag named the
+ * group. */
+void group_check_tiers(const struct request *request, const char *given);
 
 #endif

@@ -19,8 +19,8 @@
 #define SHARE                                                                                      \
     {                                                                                              \
         "--share", "GROUP",                                                                        \
-            "use what others of GROUP have cached of files that you can open, and let them use "   \
-            "yours, in tiers that stoker share has made"                                           \
+            "have this group's members use one --tier together: its directory has mode 3770 and "  \
+            "that group, and what one has put there is copied to the others' caches"               \
     }
 #define REQUIRE                                                                                    \
     {                                                                                              \
@@ -106,8 +106,7 @@ const struct help_verb help_verbs[] = {
                   "what the job's --path will be (or STOKER_PATHS), where PATH is a part of that"},
                  TIER,
                  REQUIRE,
-                 {"--share", "GROUP",
-                  "use what others of GROUP have cached, too, as stoker run does"},
+                 SHARE,
                  FRESH,
                  {"--jobs", "N", "so many files at a time (default: as many as suit the storage)"},
                  {"--shard", "I/N", "only this node's part, such as 1/4 on the first of four"},
@@ -126,7 +125,6 @@ const struct help_verb help_verbs[] = {
      .options = {{"--path", "DIR", "serve the files below DIR, or this single file; once for each"},
                  TIER,
                  REQUIRE,
-                 SHARE,
                  FRESH,
                  {"--decoded", "DIR[:SIZE]|0", "keep decoded copies in a directory of your own"},
                  {"--end", "", "say what was served, and record it, as stoker run does"},
@@ -180,9 +178,6 @@ const struct help_verb help_verbs[] = {
          "The status is 0 when nothing differed, 1 when something did and was dropped, and 2 "
          "when it could not be looked at.\n",
      .options = {TIER_ONLY,
-                 {"--share", "GROUP",
-                  "check the copies of each PATH that other members of GROUP have, too; only those "
-                  "members can drop them"},
                  {"--sample", "N|P%", "only so many copies, or such a part of all, by chance"},
                  JSON},
      .examples = {"stoker verify --sample 1% /data/imagenet"}},
@@ -214,15 +209,6 @@ const struct help_verb help_verbs[] = {
                  {"--list", "", "show which runs there are"}},
      .examples = {"stoker report", "stoker report --list",
                   "stoker report -o last.html 20261123-091500-node7-4711"}},
-    {.name = "share",
-     .brief = "make a directory that a group's caches share",
-     .synopsis = "DIR GROUP",
-     .about = "Makes DIR a directory in which the members of GROUP have their caches, for stoker "
-              "run --share GROUP --tier DIR. Each fills his own, and is served from those of the "
-              "others what he can open in storage himself. Only share what all of GROUP may "
-              "read; who owns DIR can remove what lies there.\n",
-     .examples = {"stoker share /nvme/lab lab",
-                  "stoker run --share lab --tier /nvme/lab --path /data -- python train.py"}},
 };
 const unsigned help_verb_count = sizeof help_verbs / sizeof *help_verbs;
 

@@ -110,8 +110,6 @@ static int attach_one(const struct attaching *attaching, const struct request_ti
 {
     struct session *session = attaching->session;
     note_made(session, wanted->directory);
-    session->shared =
-        stk_members_prepare(&attaching->request->group, wanted->directory) || session->shared;
     int error = stk_tier_attach(&session->catalogue, wanted->directory, wanted->budget_bytes, tier);
     tier->guarded = true; /* by this process */
     /* a full tier may have room when drafts are gone, unless no home could be made in it */

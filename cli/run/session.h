@@ -24,7 +24,6 @@ struct session {
         struct stk_tier tiers[STK_TIERS];
     };
     unsigned tier_count;
-    bool shared; /* the group shares one of them */
     struct stk_run run;
     struct stk_tally *tally; /* of decoded images, or NULL */
     struct samples samples;

@@ -48,6 +48,7 @@ static int wait_for_setup(int in)
         setup.error = -ECHILD;
     }
     memcpy(helper.shared.home, setup.home, sizeof helper.shared.home);
+    helper.shared.gid = setup.gid;
     return setup.error;
 }
 
@@ -99,12 +100,13 @@ static const char *reason_of(int error)
 static void say_what_is_left_out(const struct request *request)
 {
     static struct stk_roots roots;
+    bool on_node = atomic_load(&helper.requests->on_node) != 0;
     char *paths = request_paths(request);
     stk_roots_spell(&roots, paths);
     stk_roots_resolve(&roots);
     for (unsigned i = 0; i < roots.count; i++) {
         const struct stk_root *root = &roots.roots[i];
-        if (root->usable && !root->linked && !root->lasting) {
+        if (root->usable && !root->linked && !root->lasting && !on_node) {
             say("shared: not for %s, whose volume has no name that other nodes know it by",
                 root->prefix);
         }
@@ -117,8 +119,11 @@ static void say_begun(const struct request *request)
     char size[STK_SIZE_TEXT];
     const struct shared_tier *shared = &helper.shared;
     bool given = shared->budget_bytes >= 0;
-    say("shared: %s%s%s; taken from there, and put there, is what is copied", shared->home,
+    char *with = shared->gid != 0 ? must_format(" with group %s", request->share_name)
+                                  : must_copy(request->shared_by_group ? " with no group" : "");
+    say("shared%s: %s%s%s; taken from there, and put there, is what is copied", with, shared->home,
         given ? ", at most " : "", given ? size_text(size, (uint64_t)shared->budget_bytes) : "");
+    free(with);
     say_what_is_left_out(request);
 }
 
@@ -130,14 +135,17 @@ void shared_helper_begin(const struct request *request, struct session *session)
         return;
     }
     atomic_store(&helper.requests->patient, request->warm_only);
+    helper.shared.gid = request->shared_by_group ? request->share_gid : 0;
     helper.shared.budget_bytes = request->shared.budget_bytes;
     strcpy(helper.shared.directory, request->shared.directory);
     helper.error = start(session);
     bool typed = refusal_class_of(helper.error) == REFUSAL_TYPED;
     if (helper.error != 0 && (typed || request->require_cache)) {
         session_undo(session);
-        die("--tier %s, on a file system that may be shared: %s: name another",
-            helper.shared.directory, reason_of(helper.error));
+        die("--tier %s, %s: %s: name another", helper.shared.directory,
+            request->shared_by_group ? "which a group shares"
+                                     : "on a file system that may be shared",
+            reason_of(helper.error));
     }
 }
 

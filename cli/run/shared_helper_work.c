@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/local.h"
 #include "base/sys.h"
 #include "cache/origin/entry_name.h"
 #include "cache/run/shared_request.h"
@@ -179,7 +180,8 @@ static int put_there(const struct stk_shared_request_spec *spec, int entry)
     if (error != 0) {
         return error;
     }
-    error = shared_tier_publish(&helper.shared, spec->path, spec->bytes, entry, spec->repairs);
+    error = shared_tier_publish(&helper.shared, spec->path, spec->bytes, entry, spec->repairs,
+                                spec->for_members && helper.shared.gid != 0);
     if (error != 0) {
         shared_tier_give_room(&helper.shared, spec->bytes);
     }
@@ -291,9 +293,15 @@ void shared_helper_work(struct stk_catalogue *catalogue, const struct stk_run *r
     helper.requests = stk_run_shared_requests(run);
     helper.shared = *shared;
     detached_stand_alone(parent, answer);
+    umask(0); /* the modes that are given are the ones that are meant */
     struct shared_helper_setup setup = {.error = shared_tier_open(&helper.shared)};
+    struct statfs fs;
+    setup.gid = helper.shared.gid;
     memcpy(setup.home, helper.shared.home, sizeof setup.home);
     if (setup.error == 0) {
+        bool on_node = stk_sys_statfs(setup.home, &fs) == 0 && stk_local_is(&fs);
+        atomic_store(&helper.requests->on_node, on_node);
+        atomic_store(&helper.requests->gid, setup.gid);
         stk_shared_requests_open(helper.requests);
     }
     if (write(answer, &setup, sizeof setup) != (ssize_t)sizeof setup || setup.error != 0) {

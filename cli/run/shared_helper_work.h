@@ -14,6 +14,7 @@
 /* The outcome of setting up the shared tier. */
 struct shared_helper_setup {
     int error; /* 0 or -errno */
+    gid_t gid; /* the group that shares it; 0: none */
     char home[STK_HOME_BYTES];
 };
 

@@ -61,7 +61,6 @@ const struct metric metrics_table[METRICS_COUNT] = {
     {METRIC_FILES, "listings_asked", "listings_asked_total", "Directories listed at storage.",
      MEMBER(listings_asked)},
     {METRIC_FILES, "stale", JSON_ALONE, MEMBER(stale)},
-    {METRIC_FILES, "members", JSON_ALONE, MEMBER(members)},
 
     {METRIC_BLOCKS, "reads", "block_reads_total", "Reads of big files answered from blocks.",
      BLOCKS(READS)},

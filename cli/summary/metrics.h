@@ -34,7 +34,7 @@ struct metric {
     int which;
 };
 
-#define METRICS_COUNT 53
+#define METRICS_COUNT 52
 extern const struct metric metrics_table[METRICS_COUNT];
 
 /* Writes the members of a group. */

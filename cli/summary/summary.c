@@ -69,12 +69,9 @@ void summary_announce(const struct request *request, const struct session *sessi
         paths = must_append(paths, ", %s", request->spelled[i]);
     }
     char *samples = announced_samples(&session->samples, request);
-    char *shared = session->shared ? must_format(", shared with group %s", request->share_name)
-                                   : must_copy("");
-    say("caching %s%s in %s, at most %s%s%s; %s", paths,
+    say("caching %s%s in %s, at most %s%s; %s", paths,
         request->detected ? " (from the command's arguments)" : "", session->tier.home, size,
-        samples, shared, stay(request, session));
-    free(shared);
+        samples, stay(request, session));
     free(samples);
     free(paths);
 }
@@ -248,16 +245,6 @@ static void add_bypassed(const struct stk_run_counts *counts)
         }
     }
     add_other_bypassed(counts, said);
-}
-
-static void add_members(const struct figures *figures)
-{
-    uint64_t members = figures->counts->members;
-    if (members > 0) {
-        lines_add(CACHES,
-                  "  %" PRIu64 " opens served from what other members of the group have cached",
-                  members);
-    }
 }
 
 static void add_unfinished(const struct finisher_figures *finished)
@@ -481,7 +468,6 @@ void summary_print(FILE *out, const struct figures *figures)
     }
     add_times(figures);
     add_uploads(figures);
-    add_members(figures);
     add_blocks(figures);
     add_read_ahead(figures);
     if (any) {

@@ -61,8 +61,7 @@ void entries_measure(const char *tier_home, const char *root, struct entries_con
     stk_walk(path, measure_one, out);
 }
 
-/* Reads the note without waiting: in another member's home anything may lie in its place, such as a
- * pipe. */
+/* Reads the note without waiting, even if a pipe lies in its place. */
 void entries_origin(const char *tier_home, const char *root, char *out, size_t bytes)
 {
     char path[4096];

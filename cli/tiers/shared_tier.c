@@ -14,6 +14,7 @@
 #include "base/sys.h"
 #include "cache/entry/checksum.h"
 #include "cache/origin/buffer.h"
+#include "cli/tiers/shared_tier_members.h"
 
 #define LEFT_S     3600
 #define SHARED     "shared/"
@@ -112,32 +113,37 @@ DIR *shared_tier_list(int home, const char *room)
 
 /* ---- from there ---- */
 
+static int open_next(const struct shared_tier *shared, unsigned *next, const char *name,
+                     uint64_t bytes)
+{
+    return shared_tier_open_next(shared->directory, shared->gid, next, name,
+                                 bytes + sizeof(struct seal));
+}
+
 int shared_tier_look(const struct shared_tier *shared, const char *path, uint64_t bytes)
 {
     char name[PATH_BYTES];
     struct stat stat_;
+    unsigned next = 0;
     name_entry(path, name);
     int home = stk_home_open(shared->home);
     int error = home < 0 ? home : stk_sys_fstatat(home, name, &stat_, AT_SYMLINK_NOFOLLOW);
     close_home(home);
-    bool right = error == 0 && S_ISREG(stat_.st_mode) && stat_.st_uid == geteuid() &&
-                 (uint64_t)stat_.st_size == bytes + sizeof(struct seal);
-    return error != 0 ? error : right ? 0 : -ENOENT;
+    if (error == 0 && S_ISREG(stat_.st_mode) && stat_.st_uid == geteuid() &&
+        (uint64_t)stat_.st_size == bytes + sizeof(struct seal)) {
+        return 0;
+    }
+    int from = open_next(shared, &next, name, bytes);
+    if (from >= 0) {
+        stk_sys_close(from);
+    }
+    return from >= 0 ? 0 : error != 0 ? error : -ENOENT;
 }
 
-int shared_tier_fetch(const struct shared_tier *shared, const char *path, uint64_t bytes, int to,
-                      uint64_t *check)
+/* Copies an open entry, and closes it. */
+static int copy_sealed(int from, const char *path, uint64_t bytes, int to, uint64_t *check)
 {
-    char name[PATH_BYTES];
     struct seal right, seal;
-    name_entry(path, name);
-    int home = stk_home_open(shared->home);
-    int flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW;
-    int from = home < 0 ? home : stk_sys_openat(home, name, flags, 0);
-    close_home(home);
-    if (from < 0) {
-        return from;
-    }
     int error = copy(from, to, bytes, check);
     if (error == 0) {
         error = read_all(from, &seal, sizeof seal, (off_t)bytes);
@@ -147,16 +153,35 @@ int shared_tier_fetch(const struct shared_tier *shared, const char *path, uint64
     return error != 0 ? error : memcmp(&seal, &right, sizeof seal) == 0 ? 0 : -EBADMSG;
 }
 
+/* A damaged entry of this user's, or of a member's, leads to the next member's. */
+int shared_tier_fetch(const struct shared_tier *shared, const char *path, uint64_t bytes, int to,
+                      uint64_t *check)
+{
+    char name[PATH_BYTES];
+    unsigned next = 0;
+    name_entry(path, name);
+    int home = stk_home_open(shared->home);
+    int flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW;
+    int from = home < 0 ? home : stk_sys_openat(home, name, flags, 0);
+    close_home(home);
+    int error = from < 0 ? from : copy_sealed(from, path, bytes, to, check);
+    while (error != 0 && (from = open_next(shared, &next, name, bytes)) >= 0) {
+        error = copy_sealed(from, path, bytes, to, check);
+    }
+    return error;
+}
+
 /* ---- to there ---- */
 
 /* Writes an entry with its seal. The error of a write may come only at the fsync() or the
  * close(). */
-static int write_draft(int home, const char *name, const char *path, uint64_t bytes, int from)
+static int write_draft(int home, const char *name, const char *path, uint64_t bytes, int from,
+                       mode_t mode)
 {
     struct seal seal;
     struct stat stat_;
     uint64_t check;
-    int to = stk_sys_openat(home, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+    int to = stk_sys_openat(home, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, mode);
     if (to < 0) {
         return to;
     }
@@ -170,14 +195,19 @@ static int write_draft(int home, const char *name, const char *path, uint64_t by
     return error != 0 ? error : closed;
 }
 
-static int make_directories(int home, char *name)
+static mode_t directory_mode(const struct shared_tier *shared)
+{
+    return shared->gid != 0 ? 0710 : 0700;
+}
+
+static int make_directories(int home, char *name, mode_t mode)
 {
     int error = 0;
     char *first = name + sizeof SHARED - 1;
     for (char *slash = strchr(first, '/'); slash != NULL && error == 0;
          slash = strchr(slash + 1, '/')) {
         *slash = '\0';
-        error = stk_sys_mkdirat(home, name, 0700);
+        error = stk_sys_mkdirat(home, name, mode);
         error = error == -EEXIST ? 0 : error;
         *slash = '/';
     }
@@ -202,18 +232,18 @@ static int place(int home, const char *draft, const char *name, bool repairs)
     return renameat(home, draft, home, name) == 0 ? 0 : -errno;
 }
 
-static int place_in_directory(int home, const char *draft, char *name, bool repairs)
+static int place_in_directory(int home, const char *draft, char *name, bool repairs, mode_t mode)
 {
     int error = place(home, draft, name, repairs);
     if (error == -ENOENT) {
-        error = make_directories(home, name);
+        error = make_directories(home, name, mode);
         error = error == 0 ? place(home, draft, name, repairs) : error;
     }
     return error;
 }
 
 int shared_tier_publish(const struct shared_tier *shared, const char *path, uint64_t bytes,
-                        int from, bool repairs)
+                        int from, bool repairs, bool for_members)
 {
     char draft[NAME_BYTES], name[PATH_BYTES];
     name_draft(draft);
@@ -222,8 +252,9 @@ int shared_tier_publish(const struct shared_tier *shared, const char *path, uint
     if (home < 0) {
         return home;
     }
-    int error = write_draft(home, draft, path, bytes, from);
-    error = error == 0 ? place_in_directory(home, draft, name, repairs) : error;
+    int error = write_draft(home, draft, path, bytes, from, for_members ? 0640 : 0600);
+    error =
+        error == 0 ? place_in_directory(home, draft, name, repairs, directory_mode(shared)) : error;
     stk_sys_unlinkat(home, draft, 0); /* unless it was renamed */
     close_home(home);
     return error;
@@ -250,12 +281,12 @@ static int try_out(int home)
     return error;
 }
 
-static int make_rooms(int home)
+static int make_rooms(int home, mode_t mode)
 {
     static const char *const rooms[] = {"shared", MAKING, "nodes"};
     int error = 0;
     for (size_t i = 0; error == 0 && i < sizeof rooms / sizeof *rooms; i++) {
-        error = stk_sys_mkdirat(home, rooms[i], 0700);
+        error = stk_sys_mkdirat(home, rooms[i], i == 0 ? mode : 0700);
         error = error == -EEXIST ? 0 : error;
     }
     return error;
@@ -269,7 +300,10 @@ int shared_tier_open(struct shared_tier *shared)
     if (home < 0) {
         return home;
     }
-    error = make_rooms(home);
+    if (shared->gid != 0 && !shared_tier_open_to_group(shared->home, shared->gid)) {
+        shared->gid = 0;
+    }
+    error = make_rooms(home, directory_mode(shared));
     error = error == 0 ? try_out(home) : error;
     close_home(home);
     /* a full one has much to give, and refuses what it has no room for */

@@ -12,6 +12,9 @@
  * in front of it, and has their number and checksum. No lock, time, attribute or flag of the file
  * system matters. A file there is never changed, and is replaced only if it was found damaged.
  *
+ * Where a group shares the directory, an entry that this user lacks may come from another member's
+ * home (cli/tiers/shared_tier_members.h), on this node or on another one.
+ *
  * Errors are -errno. Safe in threads.
  */
 #ifndef STK_CLI_TIERS_SHARED_TIER_H
@@ -27,6 +30,7 @@
 struct shared_tier {
     char directory[STK_HOME_BYTES];
     char home[STK_HOME_BYTES];
+    gid_t gid; /* the group that shares the directory; 0: it serves this user alone */
     int64_t
         budget_bytes; /* of all nodes together; below 0: as much as the file system has room for */
 };
@@ -34,13 +38,21 @@ struct shared_tier {
 /* The length of the seal behind an entry's bytes. */
 #define SHARED_TIER_SEAL_BYTES 64
 
-/* Finds out in a detached process whether a directory is on a shared file system. Returns
- * SHARED_TIER_LATE if it does not answer. Sets `canonical` for SHARED_TIER_YES. */
-enum shared_tier_kind { SHARED_TIER_LOCAL, SHARED_TIER_YES, SHARED_TIER_LATE };
-enum shared_tier_kind shared_tier_find(const char *directory, char canonical[STK_HOME_BYTES]);
+/* Finds out in a detached process whether a directory is on a shared file system, or is the
+ * group's, wherever it is; no group has the number 0. Returns SHARED_TIER_LATE if it does not
+ * answer. Sets `canonical` for SHARED_TIER_YES and SHARED_TIER_OF_GROUP. */
+enum shared_tier_kind {
+    SHARED_TIER_LOCAL,
+    SHARED_TIER_YES,
+    SHARED_TIER_OF_GROUP,
+    SHARED_TIER_LATE
+};
+enum shared_tier_kind shared_tier_find(const char *directory, gid_t gid,
+                                       char canonical[STK_HOME_BYTES]);
 
-/* Makes missing directories, and tests whether the file system keeps written data. Returns 0 or
- * -errno; the errors of cache/catalogue/home.h have their meanings. */
+/* Makes missing directories, and tests whether the file system keeps written data. Clears
+ * `shared->gid` if the group cannot share them. Expects a umask of 0. Returns 0 or -errno; the
+ * errors of cache/catalogue/home.h have their meanings. */
 int shared_tier_open(struct shared_tier *shared);
 
 /* Returns 0 if there is an entry of that many bytes, or -errno. */
@@ -49,10 +61,11 @@ int shared_tier_look(const struct shared_tier *shared, const char *path, uint64_
  * -EBADMSG if the entry is damaged. */
 int shared_tier_fetch(const struct shared_tier *shared, const char *path, uint64_t bytes, int to,
                       uint64_t *check);
-/* Writes a copy of the descriptor `from` there. Returns -EEXIST if there is an entry, which is
+/* Writes a copy of the descriptor `from` there. With `for_members` the group may read it. Returns
+ * -EEXIST if there is an entry, which is
  * replaced only with `repairs`; -ENOSPC and -EDQUOT if there is no room. */
 int shared_tier_publish(const struct shared_tier *shared, const char *path, uint64_t bytes,
-                        int from, bool repairs);
+                        int from, bool repairs, bool for_members);
 /* Reserves room for so many bytes, and publishes that to the other nodes. Returns 0 or -ENOSPC.
  * Give back what is not used in the end with shared_tier_give_room(). */
 int shared_tier_take_room(const struct shared_tier *shared, uint64_t bytes);

@@ -1,5 +1,6 @@
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/vfs.h>
 #include <unistd.h>
 
@@ -7,42 +8,49 @@
 #include "cli/os/detached.h"
 #include "cli/out/say.h"
 #include "cli/tiers/shared_tier.h"
+#include "cli/tiers/shared_tier_members.h"
 
 #define PATIENCE_MS 5000
 
+struct find_question {
+    char *directory;
+    gid_t gid;
+};
+
 struct find_answer {
-    bool shared;
+    enum shared_tier_kind kind;
     char canonical[STK_HOME_BYTES];
 };
 
 /* Looks at the directory. Errors of the directory are reported by later checks. */
-static void look_at(void *directory, int out)
+static void look_at(void *context, int out)
 {
-    struct find_answer found = {.shared = false};
+    const struct find_question *question = context;
+    struct find_answer found = {.kind = SHARED_TIER_LOCAL};
     struct statfs fs;
-    char *canonical = realpath(directory, NULL);
+    struct stat stat_;
+    char *canonical = realpath(question->directory, NULL);
     if (canonical != NULL && strlen(canonical) < sizeof found.canonical &&
-        statfs(canonical, &fs) == 0 && !stk_local_is(&fs)) {
-        found.shared = true;
+        statfs(canonical, &fs) == 0 && lstat(canonical, &stat_) == 0) {
+        found.kind = shared_tier_is_of_group(&stat_, question->gid) ? SHARED_TIER_OF_GROUP
+                     : !stk_local_is(&fs)                           ? SHARED_TIER_YES
+                                                                    : SHARED_TIER_LOCAL;
         strcpy(found.canonical, canonical);
     }
     free(canonical);
     detached_answer(out, &found, sizeof found);
 }
 
-enum shared_tier_kind shared_tier_find(const char *directory, char canonical[STK_HOME_BYTES])
+enum shared_tier_kind shared_tier_find(const char *directory, gid_t gid,
+                                       char canonical[STK_HOME_BYTES])
 {
     struct find_answer found;
-    char *copy = must_copy(directory);
-    enum detached_state state = detached_ask(look_at, copy, &found, sizeof found, PATIENCE_MS);
-    free(copy);
-    if (state == DETACHED_NONE) {
-        return SHARED_TIER_LOCAL;
+    struct find_question question = {must_copy(directory), gid};
+    enum detached_state state = detached_ask(look_at, &question, &found, sizeof found, PATIENCE_MS);
+    free(question.directory);
+    if (state != DETACHED_ANSWERED) {
+        return state == DETACHED_NONE ? SHARED_TIER_LOCAL : SHARED_TIER_LATE;
     }
-    if (state == DETACHED_ANSWERED && found.shared) {
-        memcpy(canonical, found.canonical, STK_HOME_BYTES);
-    }
-    return state != DETACHED_ANSWERED ? SHARED_TIER_LATE
-           : found.shared             ? SHARED_TIER_YES
-                                      : SHARED_TIER_LOCAL;
+    memcpy(canonical, found.canonical, STK_HOME_BYTES);
+    return found.kind;
 }

@@ -4,6 +4,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -20,6 +21,7 @@
 #define NODES   "nodes"
 #define STEPS   256                 /* a node reserves this part of the budget at once */
 #define RESERVE 10                  /* this part of a file system stays free for other users */
+#define MEMORY  2                   /* and this part of one in memory, for jobs */
 #define LOOK_NS (10 * STK_NS_PER_S) /* between two looks at free space, or at the other nodes */
 
 static struct {
@@ -122,7 +124,7 @@ static int look_at_free(const struct shared_tier *shared, int64_t bytes)
         return error;
     }
     int64_t left = (int64_t)fs.f_bavail * fs.f_bsize, all = (int64_t)fs.f_blocks * fs.f_bsize;
-    return left - bytes < all / RESERVE ? -ENOSPC : 0;
+    return left - bytes < all / (fs.f_type == TMPFS_MAGIC ? MEMORY : RESERVE) ? -ENOSPC : 0;
 }
 
 /* ---- taking ---- */

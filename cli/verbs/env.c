@@ -160,8 +160,7 @@ static void print_given(enum stk_option option, const char *value)
 static int foresee(void *context, const struct request_tier *tier, int64_t *budget_bytes)
 {
     struct stk_tier_shared foreseen;
-    const struct request *request = context;
-    stk_members_prepare(&request->group, tier->directory);
+    (void)context;
     int error = stk_tier_foresee(tier->directory, tier->budget_bytes, STK_NS_PER_S / 50, &foreseen);
     if (error == 0) {
         *budget_bytes = foreseen.budget.blocks * STK_BLOCK_BYTES;
@@ -206,7 +205,6 @@ static void print_cached(const struct request *request, const char *home)
     char *tiers = request_tiers(request);
     print_export(stk_option_table[STK_OPTION_PATHS].variable, paths);
     print_export(stk_option_table[STK_OPTION_TIERS].variable, tiers);
-    print_given(STK_OPTION_SHARE, request->share);
     print_given(STK_OPTION_FRESH, request->fresh);
     print_given(STK_OPTION_SAMPLES, request->samples);
     print_python(request);

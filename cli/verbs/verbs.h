@@ -10,6 +10,5 @@ int verb_ls(char **arguments);
 int verb_last(char **arguments);
 int verb_clear(char **arguments);
 int verb_report(char **arguments);
-int verb_share(char **arguments);
 
 #endif

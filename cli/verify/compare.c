@@ -260,23 +260,15 @@ static bool drop_blocks(const struct pair *pair, struct stk_big_blocks *blocks)
 
 /* ---- entries ---- */
 
-/* Returns the owner of the home. */
-static uid_t owner_of(const char *home)
-{
-    struct stat stat;
-    return stk_sys_fstatat(AT_FDCWD, home, &stat, AT_SYMLINK_NOFOLLOW) == 0 ? stat.st_uid
-                                                                            : stk_sys_geteuid();
-}
-
 /* Returns what is wrong with the file, in words, or NULL. A program would open even a file that is
- * not the owner's plain file. */
-static const char *oddity_of(const struct stat *stat, uid_t owner)
+ * not this user's plain file. */
+static const char *oddity_of(const struct stat *stat)
 {
-    return !S_ISREG(stat->st_mode)      ? "is no plain file"
-           : stat->st_uid != owner      ? "is somebody else's"
-           : (stat->st_mode & 022) != 0 ? "can be written by others"
-           : stat->st_nlink > 1         ? "has a second name"
-                                        : NULL;
+    return !S_ISREG(stat->st_mode)             ? "is no plain file"
+           : stat->st_uid != stk_sys_geteuid() ? "is somebody else's"
+           : (stat->st_mode & 022) != 0        ? "can be written by others"
+           : stat->st_nlink > 1                ? "has a second name"
+                                               : NULL;
 }
 
 /* Opens the file that was looked at, and none that has replaced it. */
@@ -304,21 +296,18 @@ void compare_entry(struct stk_cache *cache, const char *entry, const char *origi
         !stk_entry_parse(entry, cache->tier.home, &parts)) {
         return;
     }
-    uid_t owner = owner_of(cache->tier.home);
     pair.version = parts.name;
-    out->others = owner != stk_sys_geteuid();
-    const char *oddity = oddity_of(&seen, owner);
+    const char *oddity = oddity_of(&seen);
     if (oddity != NULL) {
         differs(out, oddity, 0);
     } else if (!placed || !is_of_root(&pair, &parts)) {
         out->end = COMPARE_GONE;
-    } else if ((pair.copy = open_copy(entry, &seen)) == -ENOENT ||
-               (out->others && pair.copy == -EACCES)) { /* the group may not read it */
+    } else if ((pair.copy = open_copy(entry, &seen)) == -ENOENT) {
         return;
     } else {
         compare_open(&pair, (uint64_t)seen.st_size, NULL, out);
     }
-    out->dropped = out->end == COMPARE_DIFFERS && !out->others && drop_entry(cache, entry, &seen);
+    out->dropped = out->end == COMPARE_DIFFERS && drop_entry(cache, entry, &seen);
     close_pair(&pair);
 }
 

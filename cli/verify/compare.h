@@ -27,7 +27,6 @@ enum compare_end {
 struct compared {
     enum compare_end end;
     bool dropped;     /* the differing copy was dropped */
-    bool others;      /* another member of a group owns it: only that member can drop it */
     uint64_t bytes;   /* that were compared */
     const char *what; /* the difference, in words; NULL: the byte at `at` differs */
     uint64_t at;

@@ -40,7 +40,7 @@ static void compare(const struct waiting *one)
         [FINDINGS_BLOCKS] = compare_blocks};
     compare_kind[one->kind](queue.cache, one->copy, one->origin, compared);
     pthread_mutex_lock(&queue.lock);
-    findings_note(queue.found, one->kind, compared, queue.cache->tier.home);
+    findings_note(queue.found, one->kind, compared);
     pthread_mutex_unlock(&queue.lock);
     free(compared);
     free(one->copy);

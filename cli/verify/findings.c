@@ -11,8 +11,7 @@
 
 /* ---- noting ---- */
 
-void findings_note_difference(struct findings *found, const struct compared *compared,
-                              const char *home)
+void findings_note_difference(struct findings *found, const struct compared *compared)
 {
     if (found->count == found->room) {
         found->room = 2 * found->room + 16;
@@ -22,23 +21,19 @@ void findings_note_difference(struct findings *found, const struct compared *com
             die("out of memory");
         }
     }
-    char *what = compared->what != NULL ? must_copy(compared->what)
-                                        : must_format("differs at byte %" PRIu64, compared->at);
     found->names[found->count] = must_copy(compared->origin);
-    found->whats[found->count++] =
-        compared->others ? must_format("in %s %s", home, what) : must_copy(what);
-    free(what);
+    found->whats[found->count++] = compared->what != NULL
+                                       ? must_copy(compared->what)
+                                       : must_format("differs at byte %" PRIu64, compared->at);
 }
 
-void findings_note(struct findings *found, enum findings_kind kind, const struct compared *compared,
-                   const char *home)
+void findings_note(struct findings *found, enum findings_kind kind, const struct compared *compared)
 {
     found->ends[kind][compared->end]++;
     found->bytes += compared->bytes;
     if (compared->end == COMPARE_DIFFERS) {
-        found->failed += !compared->dropped && !compared->others;
-        found->others += compared->others;
-        findings_note_difference(found, compared, home);
+        found->failed += !compared->dropped;
+        findings_note_difference(found, compared);
     }
 }
 
@@ -82,12 +77,6 @@ static void say_trouble(const struct findings *found)
     if (found->failed > 0) {
         say("%" PRIu64 " could not be dropped: `stoker clear` removes the cache", found->failed);
     }
-    if (found->others > 0) {
-        say("%" PRIu64
-            " differed in homes of other members, who alone can drop them: tell them, or "
-            "do without --share",
-            found->others);
-    }
     if (found->closed > 0) {
         say("%" PRIu64 " directories of the cache could not be looked into", found->closed);
     }
@@ -103,7 +92,7 @@ void findings_print(const struct findings *found)
            count_of(found, COMPARE_RIGHT), size_text(size, found->bytes),
            count_of(found, COMPARE_DIFFERS),
            count_of(found, COMPARE_DIFFERS) == 0 ? ""
-           : found->failed + found->others == 0  ? ": dropped"
+           : found->failed == 0                  ? ": dropped"
                                                  : "");
     if (found->forms.right > 0 || found->forms.differ > 0) {
         printf("%" PRIu64 " decoded copies right (%s of JPEGs), %" PRIu64 " differed\n",
@@ -147,7 +136,7 @@ void findings_write_json(const struct findings *found, const char *path)
     json_end(&json);
     json_count(&json, "bytes", found->bytes);
     json_count(&json, "not_looked_at", found->passed_over);
-    json_count(&json, "not_dropped", found->failed + found->others);
+    json_count(&json, "not_dropped", found->failed);
     json_texts(&json, "differing", found->names, found->count);
     json_finish(&json);
     if (fclose(out) != 0) {

@@ -14,7 +14,6 @@ enum findings_kind { FINDINGS_ENTRY, FINDINGS_LISTING, FINDINGS_BLOCKS, FINDINGS
 struct findings {
     uint64_t ends[FINDINGS_KINDS][COMPARE_ENDS];
     uint64_t bytes, failed; /* compared; copies that differ and could not be dropped */
-    uint64_t others;        /* copies that differ, in homes of other members of a group */
     uint64_t closed;        /* directories of tiers that could not be looked into */
     struct forms_found forms;
     bool unchecked;       /* forms could not be checked, which was said */
@@ -24,13 +23,11 @@ struct findings {
     char **names, **whats; /* of the copies that differ */
 };
 
-/* Adds the result of one comparison. `home` is the tier's home, which is named if it is another
- * member's. */
-void findings_note(struct findings *found, enum findings_kind kind, const struct compared *compared,
-                   const char *home);
+/* Adds the result of one comparison. */
+void findings_note(struct findings *found, enum findings_kind kind,
+                   const struct compared *compared);
 /* Adds only the difference. */
-void findings_note_difference(struct findings *found, const struct compared *compared,
-                              const char *home);
+void findings_note_difference(struct findings *found, const struct compared *compared);
 
 /* Returns the number of all compared copies. */
 uint64_t findings_done(const struct findings *found);

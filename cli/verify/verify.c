@@ -20,7 +20,6 @@
 #include "cache/entry/draft.h"
 #include "cache/origin/entry_name.h"
 #include "cli/args/covered_paths.h"
-#include "cli/args/share_group.h"
 #include "cli/fill/progress.h"
 #include "cli/out/say.h"
 #include "cli/tiers/entries.h"
@@ -233,7 +232,7 @@ static void note_form(const char *path)
         struct compared compared = {.what = "that is kept decoded is another image's",
                                     .dropped = true};
         stk_text_copy(compared.origin, sizeof compared.origin, path);
-        findings_note_difference(&verifying.found, &compared, verifying.cache.tier.home);
+        findings_note_difference(&verifying.found, &compared);
     }
 }
 
@@ -272,91 +271,12 @@ static void visit_tier(struct stk_tier *tier, void *context)
     }
 }
 
-/* ---- what other members of a group have ---- */
-
-/* Checks the copy of one original. Members cannot list each other's homes, so the original's name
- * leads to the copy. */
-static int meet_original(void *context, int dirfd, const char *name, unsigned depth,
-                         const struct stat *stat)
-{
-    char origin[STK_PATH_BYTES], entry[STK_PATH_BYTES];
-    struct statx answer;
-    struct stk_identity identity;
-    struct stk_place place;
-    (void)context;
-    (void)depth;
-    if (!S_ISREG(stat->st_mode) || !entries_path_of(origin, dirfd, name) ||
-        stk_sys_statx(dirfd, name, AT_SYMLINK_NOFOLLOW, STATX_BASIC_STATS, &answer) != 0 ||
-        !stk_identity_from_statx(&identity, &answer) ||
-        !stk_cache_place(&verifying.cache, origin, AT_FDCWD, origin, &place) ||
-        !stk_cache_name_entry(&verifying.cache, &place, &identity, entry)) {
-        return 0;
-    }
-    int fd = stk_sys_open_nolinks(entry, O_PATH | O_NOFOLLOW | O_CLOEXEC);
-    if (fd >= 0) {
-        stk_sys_close(fd);
-        meet(FINDINGS_ENTRY, entry, origin);
-    }
-    return 0;
-}
-
-/* Returns true if the present member has a tree of copies for this directory. */
-static bool has_root(const char *directory)
-{
-    char tree[STK_PATH_BYTES];
-    struct stat stat_;
-    resolve(directory);
-    const struct stk_roots *roots = &verifying.cache.roots;
-    return roots->count > 0 && roots->roots[0].usable &&
-           stk_entry_tree(tree, sizeof tree, verifying.cache.tier.home, &roots->roots[0]) > 0 &&
-           stat(tree, &stat_) == 0 && S_ISDIR(stat_.st_mode);
-}
-
-/* Checks a member's copies of the files below a path. The member's job may have covered a directory
- * above the path, so each directory above is tried, too. */
-static void visit_originals(const char *path)
-{
-    struct stat stat_;
-    bool file = stat(path, &stat_) == 0 && !S_ISDIR(stat_.st_mode);
-    size_t length = file ? (size_t)(stk_path_leaf(path) - path) - 1 : strlen(path);
-    char *directory = must_format("%.*s", (int)length, path);
-    char *root = must_copy(directory);
-    for (char *end = root + length; end > root; end = strrchr(root, '/')) {
-        *end = '\0';
-        if (has_root(root)) {
-            stk_walk(directory, meet_original, NULL);
-            compare_queue_wait();
-        }
-    }
-    free(directory);
-    free(root);
-}
-
-static void visit_member(const char *home)
-{
-    verifying.cache.tier = (struct stk_tier){.shared = NULL};
-    stk_text_copy(verifying.cache.tier.home, sizeof verifying.cache.tier.home, home);
-    for (unsigned i = 0; i < verifying.wanted.count; i++) {
-        visit_originals(verifying.wanted.paths[i]);
-    }
-}
-
-static void visit_with_others(struct stk_tier *tier, void *context)
-{
-    char home[STK_HOME_BYTES];
-    stk_text_copy(home, sizeof home, tier->home);
-    visit_tier(tier, context);
-    if (verifying.wanted.share != NULL) {
-        group_each_home(verifying.wanted.share, home, visit_member);
-    }
-}
-
 static void visit_all(void)
 {
     struct stk_catalogue *catalogue = &verifying.cache.catalogue;
     const struct tiers tiers = {.catalogue = catalogue->header != NULL ? catalogue : NULL,
                                 .only = verifying.wanted.tier};
-    tiers_each(&tiers, visit_with_others, NULL);
+    tiers_each(&tiers, visit_tier, NULL);
 }
 
 static void choose(void)

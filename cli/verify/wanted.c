@@ -48,8 +48,6 @@ void wanted_parse(struct wanted *wanted, char **arguments)
     for (char **at = arguments; *at != NULL; at++) {
         if ((value = value_of(&at, "--tier")) != NULL) {
             wanted->tier = value;
-        } else if ((value = value_of(&at, "--share")) != NULL) {
-            wanted->share = value;
         } else if ((value = value_of(&at, "--sample")) != NULL) {
             take_sample(wanted, value);
         } else if ((value = value_of(&at, "--json")) != NULL) {
@@ -59,11 +57,6 @@ void wanted_parse(struct wanted *wanted, char **arguments)
         } else {
             take_path(wanted, *at);
         }
-    }
-    if (wanted->share != NULL && wanted->count == 0) {
-        die("verify --share %s: name the data sets to compare: members cannot list each other's "
-            "directories",
-            wanted->share);
     }
 }
 

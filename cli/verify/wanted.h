@@ -8,7 +8,7 @@
 #define WANTED_MOST_PATHS 16
 
 struct wanted {
-    const char *tier, *json, *share;
+    const char *tier, *json;
     double part;     /* of all copies, from 0 to 1; below 0: not given */
     uint64_t sample; /* number of copies to compare */
     unsigned count;

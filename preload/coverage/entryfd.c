@@ -54,7 +54,7 @@ void stk_entryfd_note(struct stk_cache *cache, uint32_t number)
 
 bool stk_entryfd_may_be(const struct stat *stat)
 {
-    mode_t mode = stat->st_mode & ~(mode_t)(STK_ENTRY_MODE ^ STK_MEMBERS_ENTRY_MODE);
+    mode_t mode = stat->st_mode & ~(mode_t)S_IRGRP; /* which an older version let a group have */
     return mode == (S_IFREG | STK_ENTRY_MODE) && stat->st_nlink <= 1 && stk_process_is_on();
 }
 
@@ -75,17 +75,10 @@ static bool is_tier_device(struct stk_cache *cache, dev_t dev)
     return false;
 }
 
-/* Returns true if the entry is this user's own. Another member's entry is open to the group
- * (cache/entry/members.h). Records hold the inodes of the user's own entries only. */
-static bool is_ours(const struct stat *stat)
-{
-    return (stat->st_mode & S_IRGRP) == 0 || stat->st_uid == stk_sys_geteuid();
-}
-
 struct stk_cache *stk_entryfd_cache_with_device(const struct stat *stat)
 {
     struct stk_cache *cache = stk_process_cache_if_ready();
-    if (cache == NULL && (stat->st_uid == stk_sys_geteuid() || (stat->st_mode & S_IRGRP) != 0)) {
+    if (cache == NULL && stat->st_uid == stk_sys_geteuid()) {
         cache = stk_process_cache();
     }
     return cache != NULL && is_tier_device(cache, stat->st_dev) ? cache : NULL;
@@ -186,7 +179,7 @@ bool stk_entryfd_identify(int fd, const struct stat *stat, struct stk_identity *
     }
     uint32_t number = atomic_load_explicit(slot_of(stat->st_ino), memory_order_relaxed);
     const struct stk_record *record = stk_catalogue_record(&cache->catalogue, number);
-    if (record == NULL || !is_ours(stat) || !is_on_device(cache, record, stat->st_dev)) {
+    if (record == NULL || !is_on_device(cache, record, stat->st_dev)) {
         return identify_by_name(cache, fd, out);
     }
     return (stk_freshness_is_unmarked(cache, record) &&
@@ -245,7 +238,7 @@ uint32_t stk_entryfd_record(struct stk_cache *cache, int fd)
     }
     uint32_t number = atomic_load_explicit(slot_of(stat.st_ino), memory_order_relaxed);
     const struct stk_record *record = stk_catalogue_record(&cache->catalogue, number);
-    bool known = record != NULL && is_ours(&stat) && is_on_device(cache, record, stat.st_dev) &&
+    bool known = record != NULL && is_on_device(cache, record, stat.st_dev) &&
                  atomic_load(&record->entry_ino) == stat.st_ino;
     return known ? number : record_by_name(cache, fd);
 }

@@ -58,7 +58,7 @@ bool stk_entryfd_identify_path(int dirfd, const char *path, const struct stat *s
 size_t stk_entryfd_mark_bytes(const char *path);
 
 /* Returns the cache if the file is on one of its tiers. If another user's file only looks like an
- * entry, the cache is not set up for it, unless the file is open to a group. */
+ * entry, the cache is not set up for it. */
 struct stk_cache *stk_entryfd_cache_with_device(const struct stat *stat);
 
 /* Compares the file at the path of an entry's origin with the version that the entry is a copy of.

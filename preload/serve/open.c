@@ -123,11 +123,10 @@ static bool still_is(int fd, const struct file *file)
 
 /* Puts the entry on the number that the origin's descriptor has. So the program gets the lowest
  * free number, as POSIX says, and other preloads see one open. */
-static bool swap(struct stk_cache *cache, const char *entry, const struct stk_outcome *outcome,
-                 int origin_fd, const struct file *origin, int flags)
+static bool swap(const char *entry, int origin_fd, const struct file *origin, int flags)
 {
     /* Close-on-exec until it has its number: another thread may be starting a program. */
-    int fd = stk_cache_open_entry(cache, entry, outcome, flags | O_CLOEXEC);
+    int fd = stk_sys_open_own(entry, flags | O_CLOEXEC);
     if (fd < 0) {
         return false;
     }
@@ -160,14 +159,13 @@ static void fill(struct stk_serve *serve, int origin_fd, int flags, struct stk_o
         return;
     }
     stk_entryfd_note(serve->cache, outcome->record);
-    bool swapped = swap(serve->cache, entry, outcome, origin_fd, &origin, flags);
+    bool swapped = swap(entry, origin_fd, &origin, flags);
     let_pass(serve, outcome);
     if (swapped) {
         look_again(serve);
     } else if (outcome->kind == STK_COUNT_HITS) {
         outcome->kind = STK_COUNT_OPENS;
         outcome->why = STK_BYPASS_TIER;
-        outcome->members = false;
     }
 }
 
@@ -183,7 +181,7 @@ static void finish_large(struct stk_serve *serve, int origin_fd, int flags,
     }
     if (stk_big_finish(serve->cache, big, origin_fd)) {
         stk_entryfd_note(serve->cache, outcome->record);
-        if (swap(serve->cache, big->entry, outcome, origin_fd, &origin, flags)) {
+        if (swap(big->entry, origin_fd, &origin, flags)) {
             outcome->kind = STK_COUNT_FILLS;
             outcome->why = STK_BYPASS_NONE;
             look_again(serve);

@@ -83,8 +83,8 @@ def test_page(scene, page):
             RUN[block.language](scene, block)
 
 
-# These need more than the scene has: runs that go on or have ended, a group of people.
-OF_OTHERS = {"top", "last", "report", "share"}
+# These need more than the scene has: runs that go on or have ended.
+OF_OTHERS = {"top", "last", "report"}
 
 
 def test_examples_of_the_manual(scene, build):

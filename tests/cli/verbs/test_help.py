@@ -6,7 +6,7 @@ import subprocess
 
 import pytest
 
-VERBS = ["run", "warm", "env", "ls", "top", "last", "clear", "verify", "doctor", "report", "share"]
+VERBS = ["run", "warm", "env", "ls", "top", "last", "clear", "verify", "doctor", "report"]
 
 
 def flags_of(text):

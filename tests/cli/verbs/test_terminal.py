@@ -111,7 +111,7 @@ def test_doctor(stoker, data):
     ["ls", EVIL], ["ls", "--tier", EVIL], ["clear", EVIL], ["clear", "--" + EVIL],
     ["report", EVIL], ["last", EVIL], ["top", EVIL],
     ["verify", "--" + EVIL], ["verify", f"--json=/none/{EVIL}"], ["warm", f"/none/{EVIL}"], ["env", f"--{EVIL}"],
-    ["share", f"/none/{EVIL}", "root"], ["share", "/none", EVIL], ["run", f"--path={EVIL}", "--", "true"],
+    ["run", f"--share={EVIL}", "--path=/usr", "--", "true"], ["run", f"--path={EVIL}", "--", "true"],
     ["run", "--tier", EVIL, "--path=/usr", "--", "true"], ["help", EVIL], [EVIL],
     ["doctor", "--" + EVIL], ["run", f"--warm={EVIL}", "--path=/usr", "--", "true"],
     ["run", f"--fresh={EVIL}", "--path=/usr", "--", "true"]], ids=lambda words: words[0])
@@ -136,8 +136,3 @@ def test_env(jobs, data):
     said = os.read(master, 1 << 16)
     os.close(master)
     assert SEEN.encode() in said and b"\x1b" not in said and b"\x9b" not in said
-
-
-def test_share(jobs, stoker, scratch):
-    """The verb prints a command line to type, with the directory's name."""
-    assert SEEN in stoker("share", scratch / EVIL, "root")
