@@ -63,7 +63,8 @@ static void start_workers(void)
 static void count_end(const struct big_end *end)
 {
     if (end->filled > 0) {
-        stk_run_count(&big.run, STK_RUN_COUNTER(ahead) + STK_AHEAD_FILES, 1);
+        stk_run_count(&big.run, STK_RUN_COUNTER(ahead) + STK_AHEAD_FILES,
+                      end->why == STK_BYPASS_NONE);
         stk_run_count(&big.run, STK_RUN_COUNTER(ahead) + STK_AHEAD_BYTES, end->filled);
     }
 }
