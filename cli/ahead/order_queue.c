@@ -11,7 +11,7 @@
 
 #include "cli/ahead/order.h"
 
-#define ORDERS   32
+#define ORDERS   128
 #define PAUSE_MS 20 /* until an order that is full, or not proven yet, is looked at again */
 
 static struct {

@@ -11,6 +11,8 @@
 #include "cli/ahead/order.h"
 #include "cli/ahead/order_queue.h"
 
+#define OTHERS 100 /* ranks and validation loaders, each of some lists */
+
 static struct stk_run run;
 
 static void *listen_for_orders(void *unused)
@@ -42,6 +44,9 @@ START_TEST(a_file_to_be_read)
     int hearing = order_queue_open();
     ck_assert_int_ge(hearing, 0);
     ck_assert_int_eq(pthread_create(&listener, NULL, listen_for_orders, NULL), 0);
+    for (int i = 0; i < OTHERS; i++) {
+        connect_loader();
+    }
     int loader = connect_loader();
     ck_assert(!order_queue_has_next());
     size_t bytes = sizeof message.head + sizeof message.path;
