@@ -3,7 +3,7 @@
 #
 #     bench/run.sh [PART...]      hit, stat, uncovered, miss, outside, epochs, first, decode, stages,
 #                                 entropy, form, memory, samples, image, recipes, batches, feed, warm,
-#                                 scan, big, readers, outgrown; all of these without; and peers, gpu: see
+#                                 scan, ahead, big, readers, outgrown; all of these without; and peers, gpu: see
 #                                 make bench-peers and bench-gpu
 #
 # As root it works in a mount namespace of its own, with an empty /dev/shm, so that no other cache is
@@ -32,7 +32,7 @@ build() {
 
 # The further needs of the epochs: without them that part says so, and the others run.
 prepare_epochs() {
-    case " $* " in "  " | *" epochs "* | *" image "* | *" recipes "* | *" batches "* | *" feed "* | *" warm "* | *" scan "* | *" big "* | *" readers "* | *" outgrown "* | *" gpu "*) ;; *) return ;; esac
+    case " $* " in "  " | *" epochs "* | *" image "* | *" recipes "* | *" batches "* | *" feed "* | *" warm "* | *" scan "* | *" ahead "* | *" big "* | *" readers "* | *" outgrown "* | *" gpu "*) ;; *) return ;; esac
     { scripts/deps.sh demo && ${MAKE:-make} --no-print-directory build/slowfs; } ||
         echo "bench: no slow file system: the epochs will be left out" >&2
 }

@@ -1,0 +1,68 @@
+"""The reading side of a job whose order nothing foretells. Prints files, bytes and seconds of one pass.
+
+    ahead_script.py tree DIRECTORY          a reader of its own: all files below, in a drawn order
+    ahead_script.py shards DIRECTORY        tar files, one after the other, by two processes
+    ahead_script.py webdataset DIRECTORY    the same by webdataset, with two workers
+
+It knows nothing of Stoker.
+"""
+
+import multiprocessing
+import os
+import random
+import sys
+import tarfile
+import time
+
+WORKERS = 2
+
+
+def read_file(path):
+    with open(path, "rb") as file:
+        return len(file.read())
+
+
+def read_tree(top):
+    paths = sorted(os.path.join(at, name) for at, _, names in os.walk(top) for name in names)
+    random.Random(1).shuffle(paths)
+    start = time.monotonic()
+    return len(paths), sum(map(read_file, paths)), time.monotonic() - start
+
+
+def list_shards(top):
+    return sorted(os.path.join(top, name) for name in os.listdir(top))
+
+
+def read_shards(paths):
+    samples = size = 0
+    for path in paths:
+        with tarfile.open(path, "r|") as tar:
+            for member in tar:
+                size += len(tar.extractfile(member).read())
+                samples += 1
+    return samples, size
+
+
+def read_by_processes(top):
+    shards = list_shards(top)
+    start = time.monotonic()
+    with multiprocessing.get_context("fork").Pool(WORKERS) as pool:
+        parts = pool.map(read_shards, [shards[worker::WORKERS] for worker in range(WORKERS)], 1)
+    samples, sizes = zip(*parts)
+    return sum(samples), sum(sizes), time.monotonic() - start
+
+
+def read_by_webdataset(top):
+    import torch
+    import webdataset
+
+    data = webdataset.WebDataset(list_shards(top), shardshuffle=False)
+    start = time.monotonic()
+    loader = torch.utils.data.DataLoader(data, batch_size=None, num_workers=WORKERS)
+    sizes = [len(sample["bin"]) for sample in loader]
+    return len(sizes), sum(sizes), time.monotonic() - start
+
+
+if __name__ == "__main__":
+    kinds = {"tree": read_tree, "shards": read_by_processes, "webdataset": read_by_webdataset}
+    print(*kinds[sys.argv[1]](sys.argv[2]))

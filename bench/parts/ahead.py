@@ -1,0 +1,89 @@
+"""The first epoch of jobs whose order nothing foretells: a reader of its own, and streams of tar files."""
+
+import importlib.util
+import io
+import os
+import sys
+import tarfile
+
+import ground
+from measure import QUICK, Table, ratio, times
+
+sys.path.insert(0, os.path.join(ground.REPOSITORY, "tests", "lib"))
+
+SCRIPT = os.path.join(ground.REPOSITORY, "bench", "ahead_script.py")
+DIRECTORIES, FILES, FILE = 20, 20 if QUICK else 100, 20000
+SHARDS, SHARD, SAMPLE = (10, 10 << 20, 250000) if QUICK else (40, 20 << 20, 250000)
+STARTS = 3
+
+
+def make_tree(top):
+    for number in range(DIRECTORIES * FILES):
+        directory = os.path.join(top, "class%02d" % (number // FILES))
+        os.makedirs(directory, exist_ok=True)
+        with open(os.path.join(directory, "%05d" % number), "wb") as file:
+            file.write(os.urandom(FILE))
+
+
+def make_shards(top):
+    os.mkdir(top)
+    content = os.urandom(SAMPLE)
+    for shard in range(SHARDS):
+        with tarfile.open(os.path.join(top, "shard-%04d.tar" % shard), "w") as tar:
+            for number in range(SHARD // SAMPLE):
+                member = tarfile.TarInfo("%04d%05d.bin" % (shard, number))
+                member.size = SAMPLE
+                tar.addfile(member, io.BytesIO(content))
+
+
+def size_of(top):
+    return sum(os.path.getsize(os.path.join(at, name)) for at, _, names in os.walk(top)
+               for name in names)
+
+
+def one_pass(slow, kind, tier):
+    """(bytes a second, bytes that storage gave for each byte of the files)."""
+    command = [sys.executable, SCRIPT, kind, slow.mountpoint]
+    environment = ground.bare_environment()
+    environment.update(STOKER_MIN_AGE=ground.MIN_AGE_S)
+    if tier:
+        command = [ground.STOKER, "run", "--path", slow.mountpoint, "--tier", tier, "--", *command]
+    with slow.counting() as counted:
+        _, size, seconds = ground.run(command, environment).split()
+    return int(size) / float(seconds), counted["read_bytes"] / size_of(slow.source)
+
+
+def one_start(slow, kind):
+    plain, plain_bytes = one_pass(slow, kind, None)
+    ours, our_bytes = one_pass(slow, kind, "/dev/shm:4G")
+    ground.clear(slow.mountpoint)
+    return [[plain], [ours], [plain_bytes], [our_bytes]]
+
+
+def add_rows(table, slow, kind, what, goal):
+    plain, ours, plain_bytes, our_bytes = ground.collect(times(STARTS),
+                                                         lambda: one_start(slow, kind))
+    scale = 1e-6
+    mega = [[[rate * scale for rate in start] for start in lane] for lane in (ours, plain)]
+    table.row(what + ", epoch 1", "MB/s", mega[0], mega[1], peer_name="without the library",
+              goal=goal, at_least=True, compared=ratio(ours, plain))
+    table.row(what + ", bytes from storage for each byte", "", our_bytes, plain_bytes, kind="more",
+              peer_name="without the library")
+
+
+def measure():
+    import slowfs
+
+    table = Table("ahead")
+    with ground.scratch() as directory:
+        tree, shards = (os.path.join(directory, name) for name in ("tree", "shards"))
+        make_tree(tree)
+        make_shards(shards)
+        ground.let_age()
+        with slowfs.SlowFS(tree, latency_ms=1) as slow:
+            add_rows(table, slow, "tree", "a reader of its own, 1 ms", 3)
+        with slowfs.SlowFS(shards, latency_ms=5) as slow:
+            add_rows(table, slow, "shards", "tar files as streams, 5 ms", 4)
+            if importlib.util.find_spec("webdataset") is not None:
+                add_rows(table, slow, "webdataset", "webdataset, 5 ms", 4)
+    return table
