@@ -59,6 +59,8 @@ static const struct cause {
      "`stoker clear` when no job runs", "`stoker clear` when no job runs"},
     {EPROTO, REFUSAL_NODE, " holds an index of another version of Stoker",
      "`stoker clear`, or remove it", "`stoker clear`, or remove it"},
+    {ENXIO, REFUSAL_NODE, ", which is to be shared, is on a disk of this node", "mount it",
+     "mount it"},
     {ETIMEDOUT, REFUSAL_NODE, " does not answer", "name another with --tier DIR",
      "name another with --tier DIR"},
 };

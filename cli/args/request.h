@@ -37,6 +37,7 @@ struct request {
         char directory[STK_HOME_BYTES]; /* canonical */
         int64_t budget_bytes;           /* or STK_TIER_DEFAULT_BUDGET */
         bool named;                     /* by the user; else it is the default */
+        bool must_share;                /* shared:DIR: not on a disk of this node */
         int error;     /* -errno: this node cannot look at `directory`, which is spelled as typed */
         bool left_out; /* a run could not use it; the job's processes do not try to */
     } tiers[STK_TIERS + 1];

@@ -18,6 +18,8 @@
 #include "cli/out/say.h"
 #include "cli/tiers/shared_tier.h"
 
+#define SHARED "shared:"
+
 /* ---- beside what is covered ---- */
 
 static bool is_in_home(const char *path, const char *tier)
@@ -149,12 +151,13 @@ static void take_shared(struct request *request, const struct request_tier *tier
  * tier that does not answer gets -ETIMEDOUT, and is not looked at again. */
 static bool is_shared(struct request *request, struct request_tier *tier)
 {
-    char canonical[STK_HOME_BYTES];
+    char canonical[STK_HOME_BYTES] = "";
     bool usual = strcmp(tier->directory, stk_option_table[STK_OPTION_TIERS].otherwise) == 0;
     enum shared_tier_kind kind =
         usual ? SHARED_TIER_LOCAL
               : shared_tier_find(tier->directory, request->share_gid, canonical);
-    tier->error = kind == SHARED_TIER_LATE ? -ETIMEDOUT : 0;
+    bool unmounted = kind == SHARED_TIER_LOCAL && tier->must_share && canonical[0] != '\0';
+    tier->error = kind == SHARED_TIER_LATE ? -ETIMEDOUT : unmounted ? -ENXIO : 0;
     bool shared = kind == SHARED_TIER_YES || kind == SHARED_TIER_OF_GROUP;
     if (shared) {
         take_shared(request, tier, canonical, kind == SHARED_TIER_OF_GROUP);
@@ -179,13 +182,21 @@ static bool settle_tier(struct request *request, struct request_tier *tier)
     return true;
 }
 
+/* Takes "shared:" in front of a path. A directory "shared" has no such path as its size. */
+static bool take_prefix(const char **list)
+{
+    bool is = strncmp(*list, SHARED "/", sizeof SHARED) == 0;
+    *list += is ? sizeof SHARED - 1 : 0;
+    return is;
+}
+
 static void add_tier(struct request *request, const char **list)
 {
     if (request->tier_given && request->tier_count == STK_TIERS) {
         die("--tier %s is one too many: name at most %d", *list, STK_TIERS);
     }
     struct request_tier *tier = &request->tiers[request->tier_count];
-    *tier = (struct request_tier){.named = request->tier_given};
+    *tier = (struct request_tier){.named = request->tier_given, .must_share = take_prefix(list)};
     parse_tier(tier, list);
     request->tier_count += settle_tier(request, tier);
 }

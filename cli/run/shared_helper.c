@@ -234,7 +234,7 @@ static void print_losses(FILE *out)
         free(state);
     }
     if (counted(STK_SHARED_REQUESTS_FULL) > 0) {
-        fprintf(out, "  shared: no room for %" PRIu64 " files\n",
+        fprintf(out, "  shared: no room for %" PRIu64 " files, or no right to write\n",
                 counted(STK_SHARED_REQUESTS_FULL));
     }
     if (counted(STK_SHARED_REQUESTS_DROPPED) > 0) {

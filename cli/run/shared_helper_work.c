@@ -112,7 +112,7 @@ static int open_entry(const struct stk_shared_request_spec *spec)
 
 static bool is_want_of_room(int error)
 {
-    return error == -ENOSPC || error == -EDQUOT;
+    return error == -ENOSPC || error == -EDQUOT || error == -EROFS;
 }
 
 static enum stk_shared_request_answer answer_of(int error)

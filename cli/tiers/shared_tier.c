@@ -306,8 +306,8 @@ int shared_tier_open(struct shared_tier *shared)
     error = make_rooms(home, directory_mode(shared));
     error = error == 0 ? try_out(home) : error;
     close_home(home);
-    /* a full one has much to give, and refuses what it has no room for */
-    return error == -ENOSPC || error == -EDQUOT ? 0 : error;
+    /* a full one, or one mounted read-only, has much to give, and takes nothing */
+    return error == -ENOSPC || error == -EDQUOT || error == -EROFS ? 0 : error;
 }
 
 static void sweep(int home)

@@ -305,6 +305,32 @@ def test_a_budget_that_is_short(cluster):
 
 # ---- servers that are gone ----
 
+def test_a_mount_that_is_read_only(cluster):
+    """It gives what it has, and takes nothing."""
+    cluster.run(0)
+    for options in (["--bind"], ["-o", "remount,bind,ro"]):
+        cluster.nodes[1].place.run(["mount", *options, cluster.tier.mountpoint, cluster.tier.mountpoint])
+    (cluster.source / "file0005").write_bytes(os.urandom(SIZE))
+    settle()
+    ran, counted = cluster.run(1)
+    assert ran.shared["fetched"] == COUNT - 1 and counted["read_bytes"] <= SIZE + 4096
+    assert ran.shared["published"] == ran.shared["errors"] == 0 and ran.shared["state"] == "well"
+    assert "no right to write" in ran.said
+
+
+def test_a_mount_that_is_missing(cluster, scratch):
+    """A directory that is said to be shared is no place for a cache on the disk below its mount."""
+    bare = scratch / "bare"
+    bare.mkdir()
+    jobs = cluster.nodes[0].jobs
+    ran = jobs.run(reader(cluster.files, 1), path=cluster.mount, flags=[f"--tier=shared:{bare}:1G"])
+    assert "is on a disk of this node: going on without it; mount it" in ran.said
+    assert ran.json["shared"] is None and list(bare.iterdir()) == []
+    shared = [f"--tier=shared:{cluster.tier.mountpoint}:1G"]
+    ran = jobs.run(reader(cluster.files, 1), path=cluster.mount, flags=shared)
+    assert ran.shared["published"] == COUNT
+
+
 def test_hanging_from_the_start(cluster):
     with cluster.tier.faults(hang_ns=slowfs.HOUR_NS):
         began = time.monotonic()

@@ -302,7 +302,7 @@ def test_a_server_that_is_gone(server, user, data):
         Node(user, data, *flags).goes_on("Transport endpoint is not connected", cached=True)
 
 
-@pytest.mark.parametrize("error", [errno.EIO, errno.ESTALE, errno.ETIMEDOUT, errno.EHOSTDOWN, errno.EROFS,
+@pytest.mark.parametrize("error", [errno.EIO, errno.ESTALE, errno.ETIMEDOUT, errno.EHOSTDOWN,
                                    errno.EACCES])
 def test_a_server_that_fails(server, user, data, error):
     with server.faults(getattr=error):
