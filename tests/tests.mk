@@ -104,7 +104,7 @@ test-unit: $(B)/tests/unit ## unit tests of the rooms; T names a suite or a case
 
 # The hammer says 77 where it may not have a mount namespace.
 test-stress: $(B)/tests/hammer ## processes and threads against one catalogue, some of them killed
-	@$(B)/tests/hammer 5 || [ $$? = 77 ]
+	@$(B)/tests/hammer $(if $(filter 1,$(STOKER_ALL)),5,3) || [ $$? = 77 ]
 	@$(B)/tests/hammer 2 threads || [ $$? = 77 ]
 
 # ---- all of that under the sanitizers ----
@@ -182,10 +182,10 @@ fuzz: ## one fuzzer by hand: make fuzz T=catalogue SECONDS=600
 	@$(MAKE) --no-print-directory $(FUZZ_BY_HAND) T=$(or $(T),catalogue) fuzz-by-hand
 
 # A little of it each, for what is most exposed. More is for by hand, or STOKER_ALL=1.
-LIBFUZZER_S := $(if $(filter 1,$(STOKER_ALL)),600,10)
+LIBFUZZER_S := $(if $(filter 1,$(STOKER_ALL)),600,5)
 LIBFUZZER_TARGETS := decode form
 .PHONY: test-libfuzzer fuzz-by-hand
-test-libfuzzer: ## 10 s each of clang's libFuzzer on the decoder of files and that of forms
+test-libfuzzer: ## 5 s each of clang's libFuzzer on the decoder of files and that of forms
 ifeq ($(CLANG_FUZZER),)
 	@echo "skipped: test-libfuzzer: no clang with libFuzzer (apt-get install clang libclang-rt-14-dev)"
 else
