@@ -39,8 +39,8 @@
  * read would prevent the reuse of all pages of the tree that are written anew. */
 #define TRANSACTIONS_A_CHECK 16
 
-/* LMDB takes as many readers as its table's file has room for. These sizes are larger than LMDB's
- * own. */
+/* LMDB takes as many readers as its table's file has room for. The file is made by these sizes,
+ * which are larger than LMDB's own, so it has room for all of them. */
 #define TABLE_READER_BYTES 64
 #define TABLE_HEAD_BYTES   8192
 

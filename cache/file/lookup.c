@@ -215,8 +215,8 @@ bool stk_cache_stat(struct stk_cache *cache, const struct stk_place *place, bool
     return true;
 }
 
-/* Returns true if nothing is known that a look could validate. Where a question is dear, a
- * directory without a listing is then not looked at twice for one question. */
+/* Returns true for a place on a file system that is not local, of which neither a record nor a
+ * listing is known. The look then asks about this file alone, and not about its directory. */
 static bool is_first(struct stk_cache *cache, const struct stk_place *place)
 {
     return !stk_root_is_local(place->root) && !stk_cache_is_known(cache, place) &&

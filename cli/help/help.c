@@ -120,7 +120,7 @@ const struct help_verb help_verbs[] = {
      .brief = "print variables that do the same in a job script",
      .synopsis = "",
      .about = "Prints exports that have the files served in a job script, without stoker run "
-              "around it. The cache stays when the job ends. Nobody then watches the memory or "
+              "around it. The cache stays when the job ends. No command then watches the memory or "
               "finishes big files, and decoded images are kept only with --decoded DIR:SIZE.\n",
      .options = {{"--path", "DIR", "serve the files below DIR, or this single file; once for each"},
                  TIER,

@@ -210,7 +210,7 @@ static void say_if_in_the_way(const char *home)
     }
 }
 
-/* Says which user took the name of a home, by accident or not: that user has to give it back. */
+/* Says that another user has taken the usual name of a home, and which name is used instead. */
 static void say_what_is_in_the_way(const struct session *session)
 {
     say_if_in_the_way(session->home);

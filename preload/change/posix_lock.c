@@ -35,8 +35,8 @@ static bool is_prepared(const struct stat *stat)
     return atomic_load(&prepared[hash % SLOTS]) == hash;
 }
 
-/* Marks the file, and puts the origin in the place of all its entries. `fd` is the origin's. Apart,
- * since it needs much stack. */
+/* Notes the file as written, and makes this process's descriptors of its entries the origin's. `fd`
+ * is the origin's. A function of its own, since it needs much stack. */
 static __attribute__((noinline)) void prepare(int fd, const struct stat *stat)
 {
     char path[STK_PATH_BYTES];

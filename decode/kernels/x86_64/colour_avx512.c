@@ -2,8 +2,8 @@
  * Lines of luma and chroma to colours, 32 pixels at a time: chroma gets its full size as
  * libjpeg-turbo's triangle filter gives it, and its colours with their roundings.
  *
- * Chroma is kept in pairs of words, blue's in the lower one, so that one product of pairs makes
- * green, and one of words both of the others.
+ * Chroma is kept in pairs of words, blue's in the lower one. One product of pairs, added, gives
+ * green; a product word by word gives blue and red.
  */
 #include "decode/kernels/x86_64/avx512.h"
 

@@ -66,7 +66,7 @@ class Device:
     # ---- locked memory ----
 
     def pin(self, address):
-        """Locks the slot or the buffer that holds an address. Returns false if none does. Raises MemoryError, with the
+        """Locks in RAM (pins) the slot or the buffer that holds an address. Returns false if none does. Raises MemoryError, with the
         limit."""
         region = _core.region_at(address)
         if region is None:

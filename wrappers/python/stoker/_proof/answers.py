@@ -12,7 +12,7 @@ from .. import _core
 
 
 def name_of(library, version, parts, files):
-    """Returns the name of an answer. `files` are those of the library; _core's is always one of them. Raises
+    """Returns the file name under which an answer is kept. `files` are those of the library; _core's is always one of them. Raises
     OSError."""
     parts = [version, *parts, _core.simd()]
     for file in (*files, _core.__file__):
