@@ -7,10 +7,11 @@
 
 #define FULL_PAUSE_NS (5 * STK_NS_PER_S)
 
-/* One in 64: 160 bytes a file, which is enough for entries of 10 KB on average; at most 512 MiB,
- * enough for three million files. */
-#define ASIDE_SHARE       64
-#define ASIDE_MOST_BLOCKS (INT64_C(512) << 20) / STK_BLOCK_BYTES
+/* One in 64: 160 bytes a file, which is enough for entries of 10 KB on average; at most 2 GiB,
+ * enough for thirteen million files. Other tiers' files take at most a quarter of the tier. */
+#define ASIDE_SHARE        64
+#define ASIDE_OTHERS_SHARE 4
+#define ASIDE_MOST_BLOCKS  (INT64_C(2) << 30) / STK_BLOCK_BYTES
 
 /* A damaged catalogue may hold any number: within these bounds, sums of two are numbers, too. */
 static int64_t bounded(int64_t number)
@@ -92,10 +93,15 @@ void stk_budget_give_headroom(struct stk_budget *budget, int64_t blocks)
     release_one(&budget->used_blocks, blocks);
 }
 
-int64_t stk_budget_headroom_of(int64_t blocks)
+static int64_t smaller(int64_t a, int64_t b)
 {
-    int64_t share = blocks / ASIDE_SHARE;
-    return share < ASIDE_MOST_BLOCKS ? share : ASIDE_MOST_BLOCKS;
+    return a < b ? a : b;
+}
+
+int64_t stk_budget_headroom_of(int64_t blocks, int64_t others_blocks)
+{
+    int64_t share = bounded(blocks) / ASIDE_SHARE + bounded(others_blocks) / ASIDE_SHARE;
+    return smaller(smaller(share, bounded(blocks) / ASIDE_OTHERS_SHARE), ASIDE_MOST_BLOCKS);
 }
 
 void stk_budget_try_again(struct stk_budget *budget)

@@ -114,9 +114,35 @@ static int set_budget(struct stk_tier_shared *shared, const struct statfs *fs, i
         return -ENOSPC; /* the tier keeps its old budget */
     }
     atomic_store(&shared->budget.headroom_blocks,
-                 shared->pays ? stk_budget_headroom_of(budget.blocks) : 0);
+                 shared->pays ? stk_budget_headroom_of(budget.blocks, 0) : 0);
     stk_budget_set(&shared->budget, budget.blocks, budget.inodes);
     return fs->f_bavail > 0 || used_blocks > 0 ? 0 : -ENOSPC;
+}
+
+/* Returns the budgets of all other tiers in blocks. Passes over a damaged one. */
+static int64_t blocks_of_others(const struct stk_catalogue *catalogue,
+                                const struct stk_tier_shared *but)
+{
+    int64_t sum = 0;
+    for (int i = 0; i < STK_TIERS; i++) {
+        const struct stk_tier_shared *tier = &catalogue->header->tiers[i];
+        int64_t blocks = atomic_load(&tier->budget.blocks);
+        bool counts = tier != but && atomic_load(&tier->setup) == STK_TIER_READY;
+        sum += counts && blocks > 0 && blocks < UNLIMITED / STK_TIERS ? blocks : 0;
+    }
+    return sum;
+}
+
+void stk_tier_share_headroom(struct stk_catalogue *catalogue)
+{
+    for (int i = 0; i < STK_TIERS; i++) {
+        struct stk_tier_shared *tier = &catalogue->header->tiers[i];
+        if (atomic_load(&tier->setup) == STK_TIER_READY && tier->pays) {
+            int64_t own = atomic_load(&tier->budget.blocks);
+            int64_t others = blocks_of_others(catalogue, tier);
+            atomic_store(&tier->budget.headroom_blocks, stk_budget_headroom_of(own, others));
+        }
+    }
 }
 
 /* ---- the list in the catalogue ---- */
@@ -325,6 +351,7 @@ int stk_tier_attach(struct stk_catalogue *catalogue, const char *dir, int64_t bu
     struct stk_tier_shared *shared = &catalogue->header->tiers[index];
     if (take_setup(shared)) {
         error = set_up(catalogue, shared, home, &fs, budget_bytes);
+        stk_tier_share_headroom(catalogue);
     }
     if (atomic_load(&shared->setup) != STK_TIER_READY) {
         return error != 0 ? error : -EAGAIN;

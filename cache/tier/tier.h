@@ -59,6 +59,10 @@ int stk_tier_foresee(const char *dir, int64_t budget_bytes, int64_t limit_ns,
  * 0, -ENOSPC, or the file system's -errno. */
 int stk_tier_set_budget(struct stk_tier *tier, int64_t budget_bytes);
 
+/* Sets what the tier that pays for the catalogue keeps aside for its growth, by the budgets of all
+ * tiers. Attaching does it for a new tier; the caller does it after setting a budget. */
+void stk_tier_share_headroom(struct stk_catalogue *catalogue);
+
 /*
  * Finds the tier with this number that any run has added, such as to serve what another run filled.
  * Returns false also if the catalogue is damaged there: the command removes what lies in a tier's

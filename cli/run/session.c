@@ -87,6 +87,7 @@ static int settle_budget(struct session *session, struct stk_tier *tier, int64_t
     }
     if (alone || budget_bytes >= 0) {
         error = stk_tier_set_budget(tier, budget_bytes);
+        stk_tier_share_headroom(&session->catalogue);
     }
     return error;
 }

@@ -65,9 +65,18 @@ END_TEST
 
 START_TEST(headroom_is_a_small_share)
 {
-    ck_assert_int_eq(stk_budget_headroom_of(6400), 100);
-    ck_assert_int_eq(stk_budget_headroom_of(1024 * GIB / STK_BLOCK_BYTES),
-                     GIB / 2 / STK_BLOCK_BYTES);
+    ck_assert_int_eq(stk_budget_headroom_of(6400, 0), 100);
+    ck_assert_int_eq(stk_budget_headroom_of(1024 * GIB / STK_BLOCK_BYTES, 0),
+                     2 * GIB / STK_BLOCK_BYTES);
+}
+END_TEST
+
+START_TEST(headroom_for_the_files_of_other_tiers)
+{
+    ck_assert_int_eq(stk_budget_headroom_of(6400, 64000), 1100);
+    ck_assert_int_eq(stk_budget_headroom_of(6400, 6400000), 1600);
+    ck_assert_int_eq(stk_budget_headroom_of(0, 6400000), 0);
+    ck_assert_int_eq(stk_budget_headroom_of(-1, INT64_MAX), 0);
 }
 END_TEST
 
@@ -239,6 +248,7 @@ Suite *suite_budget(void)
     tcase_add_test(count, entries_leave_what_is_kept_aside);
     tcase_add_test(count, headroom_may_be_exceeded);
     tcase_add_test(count, headroom_is_a_small_share);
+    tcase_add_test(count, headroom_for_the_files_of_other_tiers);
     tcase_add_test(count, lowered_below_what_is_used);
     tcase_add_test(count, generation_tells_that_more_may_fit);
     TCase *race = unit_case(suite, "budget_race");

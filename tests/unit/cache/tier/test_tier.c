@@ -118,6 +118,25 @@ START_TEST(attaches)
 }
 END_TEST
 
+/* The catalogue lies in the file system of the first tier, and knows the files of the second. */
+START_TEST(a_disk_behind_has_its_files_known)
+{
+    UNIT_NEEDS_PRIVATE();
+    struct stk_tier first, second;
+    ck_assert_int_eq(attach(unit_directory("first"), 8 * MIB, &first), 0);
+    ck_assert_uint_eq(first.shared->pays, 1);
+    _Atomic int64_t *headroom = &first.shared->budget.headroom_blocks;
+    ck_assert_int_eq(atomic_load(headroom), 8 * MIB / 512 / 64);
+    ck_assert_int_eq(attach("/dev/shm", 16 * MIB, &second), 0);
+    ck_assert_uint_eq(second.shared->pays, 0);
+    ck_assert_int_eq(atomic_load(headroom), 24 * MIB / 512 / 64);
+    ck_assert_int_eq(atomic_load(&second.shared->budget.headroom_blocks), 0);
+    ck_assert_int_eq(stk_tier_set_budget(&first, 4 * MIB), 0);
+    stk_tier_share_headroom(&catalogue);
+    ck_assert_int_eq(atomic_load(headroom), 20 * MIB / 512 / 64);
+}
+END_TEST
+
 START_TEST(spelled_differently)
 {
     UNIT_NEEDS_PRIVATE();
@@ -556,6 +575,7 @@ Suite *suite_tier(void)
     tcase_add_test(parse, too_long_a_directory);
     TCase *all = unit_case(suite, "tier_attach");
     tcase_add_test(all, attaches);
+    tcase_add_test(all, a_disk_behind_has_its_files_known);
     tcase_add_test(all, spelled_differently);
     tcase_add_test(all, errors);
     tcase_add_test(all, anothers);
