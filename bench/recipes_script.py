@@ -65,6 +65,14 @@ def hf_parquet():
     return sample
 
 
+def pair_v2():
+    """v2's transforms of an image and its label."""
+    from torchvision.transforms import v2
+    transform = v2.Compose([v2.RandomResizedCrop(SIZE, antialias=True), v2.RandomHorizontalFlip(), v2.ToImage(),
+                            v2.ToDtype(torch.float32, scale=True), v2.Normalize(MEAN, STD)])
+    return lambda path: transform(Image.open(path).convert("RGB"), 3)
+
+
 def turned():
     """Photographs that lie on their side, as their EXIF says."""
     from PIL import ImageOps
@@ -116,7 +124,8 @@ def io_usual():
 
 
 RECIPES = {"torchvision, ImageFolder": imagefolder, "webdataset's pil": webdataset_pil,
-           "HF parquet + torchvision": hf_parquet, "EXIF orientation 6, exif_transpose": turned,
+           "HF parquet + torchvision": hf_parquet, "v2.Compose of (image, label)": pair_v2,
+           "EXIF orientation 6, exif_transpose": turned,
            "np.array(Image.open())": array_of_pillow,
            "cv2.imread": cv2_imread, "cv2.imread + RandomResizedCrop, as albumentations": cv2_usual,
            "torchvision.io.read_image": io_read_image,

@@ -25,7 +25,7 @@ sys.path.append(str(pathlib.Path(__file__).resolve().parents[3] / "lib"))
 import failing  # noqa: E402
 
 MEAN, STD = [0.4, 0.5, 0.6], [0.2, 0.3, 0.4]
-MODULES = ("exact", "inspection", "lazy_images", "normalize", "pipeline", "replaced", "rng", "steps",
+MODULES = ("exact", "inspection", "lazy_images", "normalize", "others", "pipeline", "replaced", "rng", "steps",
            "tensor_tail")
 CACHES = {"inspection": ("_known",), "normalize": ("_constants",), "pipeline": ("_chains",),
           "rng": ("_log_ratios",), "steps": ("_known",), "tensor_tail": ("_tails",)}
@@ -64,7 +64,8 @@ DO = {**{chain: composed(chain) for chain in chains(T)},
       "refused": lambda image: T.RandomResizedCrop.get_params(image, [0.1, 1.0], [2.0, 0.5]),
       "crop": T.RandomResizedCrop(30), "folder": lambda image: folder.pil_loader(sys.argv[1])}
 if v2 is not None:
-    DO.update({f"v2 {chain}": composed(chain, v2) for chain in chains(v2)}, **{"v2 crop": v2.RandomResizedCrop(30)})
+    DO.update({f"v2 {chain}": composed(chain, v2) for chain in chains(v2)}, **{"v2 crop": v2.RandomResizedCrop(30),
+        "v2 label": lambda image: composed("train", v2)(image, 3), "v2 refused": lambda image: composed("own", v2)({"a": image})})
 
 
 def module_of(name):

@@ -1,8 +1,10 @@
 """Calls the replaced functions in one way for each case, and prints the outcomes."""
 
+import collections
 import inspect
 import json
 import pickle
+import sys
 
 import numpy
 import saying
@@ -10,6 +12,11 @@ import torch
 from PIL import Image
 from torchvision import transforms as T
 from torchvision.transforms import functional as F
+
+try:
+    from torchvision.transforms import v2  # noqa: F401
+except ImportError:
+    pass
 
 CASES = {}
 VALUES = [0.4, 0.5, 0.6], [0.2, 0.3, 0.4]
@@ -184,6 +191,40 @@ def inference():
     with torch.inference_mode():
         tensor = T.Compose([T.ToTensor(), T.Normalize(*VALUES)])(image())
     return tensor.is_inference(), tensor
+
+
+Sample = collections.namedtuple("Sample", "picture label")
+
+
+def pipelines_v2(v2):
+    end = [v2.ToImage(), v2.ToDtype(torch.float32, scale=True), v2.Normalize(*VALUES)]
+    crop = v2.RandomResizedCrop(12, antialias=True)
+    return [[crop, v2.RandomHorizontalFlip(), *end], [v2.Resize(15), v2.CenterCrop(9), *end],
+            [v2.RandomHorizontalFlip()], [*end, crop], [v2.RandomCrop(50), *end], [crop, lambda *inputs: inputs, *end],
+            [crop, T.ToTensor()], [crop, v2.ColorJitter(0.3), *end],
+            [v2.PILToTensor(), crop, v2.ToDtype(torch.float32)]]
+
+
+INPUTS = [(image(), 3), (image(), "cat", None), ((image(), 3),), ([4.5, image("L")],), ({"a": image(), "b": 7},),
+          (image(), image()), (3, 4), ({"a": {"b": image()}},), (image(), torch.ones(3)), (Sample(image(), 3),),
+          (image(), torch.ones(3, 8, 8)), ({},), ((),)]
+
+
+@case
+def among_other_values():
+    """v2.Compose of an image and its label, in each way that data sets give them."""
+    v2 = sys.modules.get("torchvision.transforms.v2")
+    if v2 is None:
+        return None
+    found = []
+    for chain in pipelines_v2(v2):
+        for inputs in INPUTS:
+            found.append(attempt(v2.Compose(chain), *inputs))
+            found.append(torch.rand(1).item())
+    kept = {"a": image(), "b": 7}
+    same = [v2.Compose([v2.RandomHorizontalFlip(0)])(kept) is kept, v2.Compose([v2.ToImage()])(kept) is kept]
+    kinds = [type(v2.Compose([v2.ToImage()])(*inputs)).__name__ for inputs in INPUTS[:5]]
+    return found, same, kinds, list(v2.Compose([v2.ToImage()])({"z": 1, "a": image()}))
 
 
 def main():

@@ -87,6 +87,15 @@ def analyse(transforms, mode):
     return Analysis(all(map(_is_known, found)), steps, tail, tail is not None or len(steps) == len(found))
 
 
+def make_tensor(transforms, base):
+    """Returns true if these are transforms of this base class, no code of the program runs in them, and one of them
+    makes a tensor."""
+    if not _are_known() or not all(isinstance(transform, base) for transform in transforms):
+        return False
+    found = inspect(transforms)
+    return all(map(_is_known, found)) and any(each.start is not None for each in found)
+
+
 def _steps(found):
     """Returns the steps at the beginning of these Inspections."""
     return tuple([each.step for each in itertools.takewhile(lambda each: each.step is not None, found[:_MOST_STEPS])])

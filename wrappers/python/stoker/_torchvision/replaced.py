@@ -14,7 +14,7 @@ from PIL import Image
 
 from .._base.own import attempt
 from .._pillow.plan import Plan
-from . import exact, normalize, pipeline, rng, steps, tensor_tail
+from . import exact, normalize, others, pipeline, rng, steps, tensor_tail
 from .exact import F, T
 
 SWITCH = "STOKER_TORCHVISION"
@@ -133,7 +133,9 @@ def _compose(self, img):
 
 
 def _compose_v2(self, *inputs):
-    if (type(self) is not _kinds["v2"] or type(self.transforms) not in (list, tuple)
-            or len(inputs) != 1 or not self.transforms):
+    if type(self) is not _kinds["v2"] or type(self.transforms) not in (list, tuple) or not self.transforms:
         return PLAIN["compose_v2"](self, *inputs)
-    return pipeline.run(self.transforms, inputs[0])
+    if len(inputs) == 1 and type(inputs[0]) not in (tuple, list, dict):
+        return pipeline.run(self.transforms, inputs[0])
+    result = rng.as_one(others.run, self.transforms, inputs) if inputs else None
+    return PLAIN["compose_v2"](self, *inputs) if result is None else result

@@ -1,0 +1,26 @@
+"""An image among values that torchvision.transforms.v2 hands on as they are, such as its label."""
+
+from . import exact, pipeline
+from .tensor_tail import is_pillows
+
+_HANDED_ON = (int, float, str, bytes, bool, type(None))
+
+
+def run(transforms, inputs):
+    """Returns the result of these transforms of a v2.Compose for its inputs, or None if torchvision is to make it. The
+    inputs are (image, label, ...), or one such tuple, list or dict. Transforms that make no tensor may return that object
+    itself, so they are left to torchvision."""
+    whole = inputs if len(inputs) > 1 else inputs[0]
+    parts = list(whole.values()) if type(whole) is dict else whole
+    at = _image_at(parts)
+    if at is None or not pipeline.make_tensor(transforms, exact.v2().Transform):
+        return None
+    results = list(parts)
+    results[at] = pipeline.run(transforms, parts[at])
+    return dict(zip(whole, results)) if type(whole) is dict else type(whole)(results)
+
+
+def _image_at(parts):
+    """Returns the place of the only image, if all else is handed on; else None."""
+    images = [at for at, part in enumerate(parts) if type(part) not in _HANDED_ON]
+    return images[0] if len(images) == 1 and is_pillows(parts[images[0]]) else None
