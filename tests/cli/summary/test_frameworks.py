@@ -18,10 +18,13 @@ PATIENCE_S = 300
 
 NEEDS = {"torchvision": "torchvision", "timm": "timm", "albumentations": "albumentations",
          "imagefolder": "datasets", "parquet": "datasets", "webdataset": "webdataset",
+         "shard_batches": "webdataset", "ultralytics": "ultralytics", "transformers": "transformers",
+         "stateful": "torchdata.stateful_dataloader",
          "lightning": "lightning", "torchrun": "torch.distributed.run", "fastai": "fastai",
          "notebook": "nbclient"}
 # Opens of each file in an epoch, where it is not one; of two shards, three times.
-OPENS = {"albumentations": 2 * IMAGES, "webdataset": 2}
+OPENS = {"albumentations": 2 * IMAGES, "webdataset": 2, "shard_batches": 2}
+OF_SHARDS = "webdataset", "shard_batches"
 
 
 def needs(name):
@@ -62,7 +65,7 @@ def images(session_origin):
 def trained(jobs, images, scratch):
     def run(name):
         needs(name)
-        directory = images["shards" if name == "webdataset" else "folder"]
+        directory = images["shards" if name in OF_SHARDS else "folder"]
         env = {"STOKER_AHEAD": "off",  # what it adds to the ten lines would take the place of that of images
                "HF_HOME": scratch, "XDG_CACHE_HOME": scratch, "HOME": scratch}
         line = [sys.executable, PROGRAM, name, directory, scratch]
@@ -80,13 +83,17 @@ def assert_epochs_of_passes(ran):
     assert f"  epoch 1: {IMAGES} samples in " in ran.stderr
     assert f"  epochs 2-{EPOCHS}: {(EPOCHS - 1) * IMAGES} samples in " in ran.stderr
     assert "NOTHING WAS SERVED" not in ran.stderr
+
+
+def assert_images(ran):
     assert f"  {EPOCHS * IMAGES} images decoded, {(EPOCHS - 1) * IMAGES} from decoded copies" in ran.stderr
 
 
-@pytest.mark.parametrize("name", [name for name in NEEDS if name not in ("parquet", "fastai")])
+@pytest.mark.parametrize("name", [name for name in NEEDS if name not in ("parquet", "fastai", "ultralytics")])
 def test_epochs_and_opens(trained, name):
     ran = trained(name)
     assert_epochs_of_passes(ran)
+    assert_images(ran)
     first = OPENS.get(name, IMAGES)
     files = min(first, IMAGES)
     assert ran.opens == EPOCHS * first and EPOCHS * first - files <= ran.hits <= ran.opens
@@ -97,7 +104,15 @@ def test_images_of_a_table(trained):
     """No file of the folder is opened: that is said as a fact."""
     ran = trained("parquet")
     assert_epochs_of_passes(ran)
+    assert_images(ran)
     assert ran.opens == 0 and "the images came from elsewhere" in ran.stderr
+
+
+def test_a_loader_that_does_not_end(trained):
+    """Its workers make some batches that are never taken."""
+    ran = trained("ultralytics")
+    assert_epochs_of_passes(ran)
+    assert EPOCHS * IMAGES <= ran.opens <= (EPOCHS + 1) * IMAGES
 
 
 def test_a_loader_of_its_own(trained):

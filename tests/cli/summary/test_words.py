@@ -117,6 +117,15 @@ def test_epochs_are_passes_of_the_data_loader(jobs, data, opens, workers):
 
 
 @pytest.mark.torch
+def test_samples_and_epochs_of_unusual_loaders(jobs, data):
+    """The data set makes the batches, or the sampler does not end with the epoch."""
+    ran = jobs.run([sys.executable, PROGRAMS / "loader_kinds.py"], path=data, timeout=120)
+    assert [(one["loader"], one["pass"], one["samples"], one["batches"]) for one in ran.json["passes"]] == [
+        (loader, number, samples, 5)
+        for loader, samples in enumerate((40, 5, 40, 40), 1) for number in (1, 2)]
+
+
+@pytest.mark.torch
 def test_epochs_beyond_those_that_are_counted_one_by_one(jobs, data, scratch):
     """All epochs are counted, by their numbers; the sum of several is not one long epoch."""
     ran = jobs.run([sys.executable, PROGRAMS / "passes.py", data, "40", "1", "1"], path=data,

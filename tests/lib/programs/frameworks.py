@@ -107,6 +107,34 @@ def webdataset(directory, _):
     loop(loader_of(rows))
 
 
+def shard_batches(directory, _):
+    """webdataset's standard use: its workers make the batches. DIRECTORY has shards."""
+    import webdataset
+    change = tensors()
+    shards = sorted(map(str, pathlib.Path(directory).glob("*.tar")))
+    rows = webdataset.WebDataset(shards, shardshuffle=False).decode("pil").to_tuple("jpg", "__key__").map_tuple(change)
+    loop(webdataset.WebLoader(rows.batched(BATCH), batch_size=None, num_workers=WORKERS))
+
+
+def ultralytics(directory, scratch):
+    """Its loader keeps one iterator for all epochs."""
+    os.environ["YOLO_CONFIG_DIR"] = scratch
+    from ultralytics.data.build import InfiniteDataLoader
+    loop(InfiniteDataLoader(folder(directory), batch_size=BATCH, num_workers=WORKERS, shuffle=True))
+
+
+def stateful(directory, _):
+    from torchdata.stateful_dataloader import StatefulDataLoader
+    loop(StatefulDataLoader(folder(directory), batch_size=BATCH, num_workers=WORKERS, shuffle=True))
+
+
+def transformers(directory, _):
+    from torchvision.datasets import ImageFolder
+    from transformers import ViTImageProcessor
+    processor = ViTImageProcessor(size={"height": 32, "width": 32})
+    loop(loader_of(ImageFolder(directory, lambda image: processor(image, return_tensors="pt")["pixel_values"][0])))
+
+
 def lightning(directory, scratch):
     import logging
     import warnings

@@ -83,8 +83,10 @@ def _replace_index(kind):
 
 
 def _append_size(iterator, index):
-    size = 1
-    if iterator._auto_collation:
+    """`index`: the indices of a batch, or with batch_size=None what a sampler gives: one, or a list of them. None if the
+    data set makes the batches."""
+    size = 1 if index is not None else None
+    if iterator._auto_collation or type(index) in (list, tuple):
         try:
             size = len(index)
         except Exception:  # torch only iterates over them
@@ -115,7 +117,8 @@ def _replace_next(kind):
 
 def _step(iterator, current, batch, began):
     sizes = getattr(iterator, "_stoker_sizes", None)
-    current.step(sizes.popleft() if sizes else 1, batch, began, monotonic_ns())
+    size = sizes.popleft() if sizes else 1
+    current.step(_rows(batch) if size is None else size, batch, began, monotonic_ns())
 
 
 def _pass_of(iterator, now):
@@ -131,9 +134,32 @@ def _pass_of(iterator, now):
 def _begun(iterator, now):
     begun = Pass.begin(iterator._index_sampler, iterator._dataset, iterator._num_workers, now)
     if begun is not None:
+        own_length = begun.expected > 0
+        begun.expected = begun.expected or _epoch_of(iterator)
         begun.anew = iterator._num_workers > 0 and not getattr(iterator, "_persistent_workers", True)
         begun.may_be_cut = iterator._dataset_kind != 0  # torch's _DatasetKind.Map
+        begun.goes_on = begun.expected > 0 and (not own_length or _is_plain(iterator._index_sampler))
     return begun
+
+
+def _is_plain(sampler):
+    return type(sampler) is torch.utils.data.BatchSampler
+
+
+def _epoch_of(iterator):
+    """Returns the number of batches in an epoch of an endless sampler: those of the sampler that it repeats, or the
+    batches of the data set, shared among ranks. 0: unknown."""
+    sampler, dataset = iterator._index_sampler, iterator._dataset
+    try:
+        if not _is_plain(sampler):
+            return len(sampler.sampler)
+        if iterator._dataset_kind != 0:
+            return 0
+        together = torch.distributed
+        ranks = together.get_world_size() if together.is_available() and together.is_initialized() else 1
+        return len(dataset) // ranks // sampler.batch_size
+    except Exception:
+        return 0
 
 
 class _Loader:
@@ -163,6 +189,7 @@ class Pass:
 
     anew = False  # true if each pass starts its workers
     may_be_cut = False  # true if a batch may have fewer samples than it was asked for
+    goes_on = False  # true if the iterator may give further epochs, of as many batches each
 
     @classmethod
     def begin(cls, sampler, dataset, workers, now):
@@ -181,6 +208,8 @@ class Pass:
             self.expected = 0
 
     def step(self, size, batch, began, now):
+        if self.begun == 0:
+            self.begun = self.last = began
         self.given += 1
         self.first = self.first or now - began
         self.batches += 1
@@ -188,6 +217,14 @@ class Pass:
         self.waited += now - began
         if self.given > _LOOKED_AT:
             self._tell(now)
+        if self.goes_on and self.given == self.expected:
+            self._turn(now)
+
+    def _turn(self, now):
+        """Ends the epoch. The next one begins when its first batch is asked for."""
+        self.end(now)
+        self.number, self.anew = None, False
+        self.begun = self.given = self.first = 0
 
     def end(self, now):
         if self.given > 0:
@@ -207,6 +244,23 @@ class Pass:
             _core.count(counters.CUDA)
         self.last = now
         self.samples = self.batches = self.waited = 0
+
+
+def _rows(batch):
+    """Returns the number of samples in what a data set gives without a batch size: a batch has tensors, and each of
+    its members has as many rows. All else is one sample. Calls no method of a class of the program's."""
+    if type(batch) in (list, tuple):
+        members = batch
+    elif type(batch) is dict:
+        members = batch.values()
+    else:
+        return 1
+    shapes = {len(member) if type(member) is list else member.shape[0] if _has_rows(member) else 0 for member in members}
+    return shapes.pop() if len(members) > 1 and len(shapes) == 1 and any(map(_has_rows, members)) else 1
+
+
+def _has_rows(member):
+    return type(member) is torch.Tensor and member.dim() > 0
 
 
 def _length(batch):
