@@ -8,6 +8,7 @@
 #include "base/options.h"
 #include "cli/doctor/doctor.h"
 #include "cli/help/help.h"
+#include "cli/out/nearest.h"
 #include "cli/out/say.h"
 #include "cli/top/top.h"
 #include "cli/verbs/verbs.h"
@@ -24,19 +25,34 @@ static const struct verb {
     {"doctor", verb_doctor}, {"report", verb_report}, {"help", verb_help},
 };
 
-/* `stoker help [COMMAND]`. Also prints the completion. */
+/* `stoker help [COMMAND|environment]`. Also prints the completion. */
 static int verb_help(char **arguments)
 {
     if (arguments[0] == NULL || help_is_flag(arguments[0])) {
         help_overview(stdout);
     } else if (strcmp(arguments[0], "--completion") == 0) {
         completion_bash();
+    } else if (strcmp(arguments[0], "environment") == 0) {
+        help_environment();
     } else if (help_find(arguments[0]) != NULL) {
         help_verb(help_find(arguments[0]));
     } else {
         die("no help on %s: see `stoker --help`", arguments[0]);
     }
     return 0;
+}
+
+static void die_of_verb(const char *word) __attribute__((noreturn));
+static void die_of_verb(const char *word)
+{
+    struct nearest nearest = nearest_to(word);
+    for (size_t i = 0; i < sizeof verbs / sizeof *verbs; i++) {
+        nearest_try(&nearest, verbs[i].name);
+    }
+    if (nearest.best != NULL) {
+        die("unknown verb %s: did you mean `stoker %s`?", word, nearest.best);
+    }
+    die("unknown verb %s: see `stoker --help`", word);
 }
 
 /* Opens closed standard streams, so that no file of ours gets their numbers and then receives
@@ -99,7 +115,7 @@ static int run(int count, char **arguments)
         die("share: `install -d -g GROUP -m 3770 DIR` makes a directory for `stoker run --share "
             "GROUP --tier DIR`");
     }
-    die("unknown verb %s: see `stoker --help`", arguments[1]);
+    die_of_verb(arguments[1]);
 }
 
 int main(int count, char **arguments)

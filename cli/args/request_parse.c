@@ -1,8 +1,10 @@
 #include "cli/args/request_parse.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/options.h"
 #include "base/path.h"
@@ -14,6 +16,7 @@
 #include "cli/args/samples_place.h"
 #include "cli/args/share_group.h"
 #include "cli/os/python.h"
+#include "cli/out/nearest.h"
 #include "cli/out/say.h"
 
 /* ---- flags ---- */
@@ -217,6 +220,23 @@ static void check_environment(void)
     }
 }
 
+/* Says which variables of the environment have almost the name of an option. */
+static void say_misspelled(void)
+{
+    for (char **entry = environ; *entry != NULL; entry++) {
+        char name[64];
+        int length = (int)strcspn(*entry, "=");
+        snprintf(name, sizeof name, "%.*s", length, *entry);
+        struct nearest nearest = nearest_to(name);
+        for (int i = 0; strncmp(name, "STOKER_", 7) == 0 && i < STK_OPTION_COUNT; i++) {
+            nearest_try(&nearest, stk_option_table[i].variable);
+        }
+        if (nearest.best != NULL && nearest.errors > 0) {
+            say("%s is no variable of Stoker's: did you mean %s?", name, nearest.best);
+        }
+    }
+}
+
 static bool is_set_to(enum stk_option option, const char *wanted)
 {
     const char *value = getenv(stk_option_table[option].variable);
@@ -266,7 +286,7 @@ static void settle_paths(struct request *request)
     pass_over_away(request);
     if (!names_paths(request)) {
         die("nothing to serve: name the data set with --path DIR%s",
-            request->command != NULL ? " (none of the command's arguments is one)" : "");
+            request->command != NULL ? " (none of the command's arguments is a directory)" : "");
     }
 }
 
@@ -295,6 +315,7 @@ void request_parse(struct request *request, char **arguments, bool needs_command
         die_wrong("unexpected argument %s", *request->command);
     }
     check_environment();
+    say_misspelled();
     settle_switches(request);
     settle_samples(request);
     group_settle(request, cursor.share);

@@ -19,7 +19,7 @@ _stoker() {
         mapfile -t COMPREPLY < <(compgen -W "$_stoker_verbs help --help --version" -- "$word")
         return
     elif ((COMP_CWORD == 2)) && [ "$verb" = help ]; then
-        mapfile -t COMPREPLY < <(compgen -W "$_stoker_verbs --completion" -- "$word")
+        mapfile -t COMPREPLY < <(compgen -W "$_stoker_verbs environment --completion" -- "$word")
         return
     fi
     case $before in

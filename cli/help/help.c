@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/options.h"
+
 #define JSON                                                                                       \
     {                                                                                              \
         "--json", "FILE", "write what was found and done to FILE, for programs"                    \
@@ -318,6 +320,21 @@ void help_verb(const struct help_verb *verb)
     }
 }
 
+void help_environment(void)
+{
+    for (int i = 0; i < STK_OPTION_COUNT; i++) {
+        const struct stk_option_row *row = &stk_option_table[i];
+        printf("%s=%s\n", row->variable, row->argument);
+        if (row->flag != NULL || *row->otherwise != '\0') {
+            printf("    %s%s%s%s%s\n", row->flag != NULL ? "flag " : "",
+                   row->flag != NULL ? row->flag : "",
+                   row->flag != NULL && *row->otherwise != '\0' ? ", " : "",
+                   *row->otherwise != '\0' ? "default " : "", row->otherwise);
+        }
+        put_text(row->meaning, 4, 0);
+    }
+}
+
 void help_overview(FILE *out)
 {
     fputs("Stoker " STK_VERSION ": the second epoch at local speed, without changing the script.\n"
@@ -333,6 +350,7 @@ void help_overview(FILE *out)
     }
     fputs("\n"
           "stoker COMMAND --help says more of each, and so does man stoker-COMMAND.\n"
+          "stoker help environment lists the variables.\n"
           "No telemetry: nothing is sent anywhere.\n",
           out);
 }

@@ -39,6 +39,8 @@ bool help_is_asked(const struct help_verb *verb, char **arguments);
 /* Prints the first screen: the verbs, in at most 24 lines. */
 void help_overview(FILE *out);
 void help_verb(const struct help_verb *verb);
+/* Prints the variables of the environment (base/options.h). */
+void help_environment(void);
 
 /* Prints the completion for bash. */
 void completion_bash(void);

@@ -59,6 +59,11 @@ void die_with(int status, const char *format, ...)
     exit(status);
 }
 
+const char *plural(uint64_t count, const char *one, const char *more)
+{
+    return count == 1 ? one : more;
+}
+
 const char *size_text(char out[STK_SIZE_TEXT], uint64_t bytes)
 {
     static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB"};

@@ -26,6 +26,8 @@ void die_with(int status, const char *format, ...) __attribute__((format(printf,
 /* Writes a size such as "1.5 GiB" into the caller's buffer, and returns the buffer. */
 #define STK_SIZE_TEXT 32
 const char *size_text(char out[STK_SIZE_TEXT], uint64_t bytes);
+/* Returns `one` for a count of 1, and else `more`. */
+const char *plural(uint64_t count, const char *one, const char *more);
 /* Returns 0 if `whole` is 0. */
 double percent(double part, double whole);
 

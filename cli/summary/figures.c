@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "cli/out/say.h"
 
 #define MOST_BUSY 0.10 /* part of an epoch: a loader that keeps up waits less for batches */
 
@@ -149,7 +150,7 @@ const char *figures_files_text(char out[FIGURES_FILES_TEXT], const struct stk_ru
     *out = '\0';
     if (files > 0) {
         snprintf(out, FIGURES_FILES_TEXT, " of %s%" PRIu64 " file%s",
-                 counts->unnumbered > 0 ? "at least " : "", files, files == 1 ? "" : "s");
+                 counts->unnumbered > 0 ? "at least " : "", files, plural(files, "", "s"));
     }
     return out;
 }

@@ -78,7 +78,8 @@ static bool explain_mildly(const struct figures *figures)
         lines_add(HEAD,
                   "stoker: served by %" PRIu64 " inner %s of stoker: %" PRIu64
                   " opens, %.1f%% from the cache",
-                  runs, runs == 1 ? "run" : "runs", figures_tallied(session, STK_TALLY_INNER_OPENS),
+                  runs, plural(runs, "run", "runs"),
+                  figures_tallied(session, STK_TALLY_INNER_OPENS),
                   percent((double)figures_tallied(session, STK_TALLY_INNER_HITS),
                           (double)figures_tallied(session, STK_TALLY_INNER_OPENS)));
     } else if (images > 0) {
@@ -145,7 +146,7 @@ static bool explain_listings(const struct figures *figures)
         lines_add(HEAD,
                   "stoker: no file below %s was opened; %" PRIu64
                   " listing%s of directories, %.1f%% from the cache",
-                  figures->request->spelled[0], all, all == 1 ? "" : "s",
+                  figures->request->spelled[0], all, plural(all, "", "s"),
                   percent((double)served, (double)all));
     }
     return all > 0;

@@ -94,8 +94,9 @@ static char *times_text(const struct stretch *stretch, const struct stretch *fir
 static void add_pass(const char *name, const struct stretch *stretch, const struct stretch *first)
 {
     char *times = times_text(stretch, first);
-    lines_add(EPOCHS, "  %s: %" PRIu64 " samples in %.1f s, %.0f/s%s, %.1f s waiting for data",
-              name, stretch->count, stretch->seconds, rate(stretch), times, stretch->waited_s);
+    lines_add(EPOCHS, "  %s: %" PRIu64 " %s in %.1f s, %.0f/s%s, %.1f s waiting for data", name,
+              stretch->count, plural(stretch->count, "sample", "samples"), stretch->seconds,
+              rate(stretch), times, stretch->waited_s);
     free(times);
 }
 
@@ -252,7 +253,7 @@ static void add_unfinished(const struct finisher_figures *finished)
     for (int why = 1; why < STK_BYPASS_KINDS; why++) {
         if (finished->left[why] > 0) {
             lines_add(LOSSES, "  %" PRIu64 " big file%s could not be finished: %s",
-                      finished->left[why], finished->left[why] == 1 ? "" : "s",
+                      finished->left[why], plural(finished->left[why], "", "s"),
                       bypassed_meanings[why]);
         }
     }
@@ -271,7 +272,7 @@ static void add_blocks(const struct figures *figures)
     }
     if (finished->files > 0) {
         lines_add(PARTS, "  %" PRIu64 " big file%s finished beside the command (%s)",
-                  finished->files, finished->files == 1 ? "" : "s",
+                  finished->files, plural(finished->files, "", "s"),
                   size_text(filled, finished->bytes));
     }
     add_unfinished(finished);
@@ -289,9 +290,10 @@ static void add_read_ahead(const struct figures *figures)
         how_far = must_append(how_far, "; limit: %s", figures_limit_name(limit));
     }
     if (ahead[STK_AHEAD_FILES] > 0) {
-        lines_add(CACHES, "  read ahead: %" PRIu64 " files (%s), %" PRIu64 " were there in time%s",
-                  ahead[STK_AHEAD_FILES], size_text(size, ahead[STK_AHEAD_BYTES]), figures->there,
-                  how_far);
+        lines_add(CACHES, "  read ahead: %" PRIu64 " %s (%s), %" PRIu64 " %s there in time%s",
+                  ahead[STK_AHEAD_FILES], plural(ahead[STK_AHEAD_FILES], "file", "files"),
+                  size_text(size, ahead[STK_AHEAD_BYTES]), figures->there,
+                  plural(figures->there, "was", "were"), how_far);
     }
     free(how_far);
 }
@@ -393,7 +395,7 @@ static void add_guests(const struct guests *guests)
         lines_add(HEAD,
                   "  Processes of this run became user %u, which has a cache of its own: %" PRIu64
                   " open%s, %.1f%% from it; %s",
-                  guest->uid, guest->opens, guest->opens == 1 ? "" : "s",
+                  guest->uid, guest->opens, plural(guest->opens, "", "s"),
                   percent((double)guest->hits, (double)guest->opens), ends[guest->end]);
     }
 }
@@ -405,7 +407,7 @@ static char *read_ahead_text(const struct figures *figures)
 {
     uint64_t files = figures->counts->ahead[STK_AHEAD_FILES];
     return files > 0 ? must_format(" (%" PRIu64 " file%s read ahead in this run)", files,
-                                   files == 1 ? "" : "s")
+                                   plural(files, "", "s"))
                      : must_copy("");
 }
 
@@ -425,7 +427,7 @@ static void add_opened(const struct figures *figures)
     char *killed = killed_text(figures), *read = read_ahead_text(figures);
     uint64_t opens = figures->total[STK_COUNT_OPENS];
     lines_add(HEAD, "stoker: %s%" PRIu64 " open%s%s, %.1f%% from the cache%s", killed, opens,
-              opens == 1 ? "" : "s", figures_files_text(files, figures->counts),
+              plural(opens, "", "s"), figures_files_text(files, figures->counts),
               percent((double)figures->total[STK_COUNT_HITS], (double)opens), read);
     free(read);
     free(killed);

@@ -64,15 +64,18 @@ void summary_add_decoded(const struct session *session)
     uint64_t resized = figures_tallied(session, STK_TALLY_RESIZED);
     char *samples = samples_text(session);
     if (images > 0) {
-        lines_add(CACHES, "  %" PRIu64 " images decoded%s", images, samples);
+        lines_add(CACHES, "  %" PRIu64 " %s decoded%s", images, plural(images, "image", "images"),
+                  samples);
     }
     if (left > 0) {
         char *reasons = left_text(session, STK_TALLY_IMAGES + 1, STK_TALLY_REASONS);
-        lines_add(PARTS, "  %" PRIu64 " images left to Pillow: %s", left, reasons);
+        lines_add(PARTS, "  %" PRIu64 " %s left to Pillow: %s", left,
+                  plural(left, "image", "images"), reasons);
         free(reasons);
     }
     if (resized > 0) {
-        lines_add(DETAILS, "  %" PRIu64 " images resized that Pillow had decoded", resized);
+        lines_add(DETAILS, "  %" PRIu64 " %s resized that Pillow had decoded", resized,
+                  plural(resized, "image", "images"));
     }
     free(samples);
 }

@@ -364,8 +364,9 @@ static void add_head(struct top_page *page, const struct top_look *look, bool li
         add(page, "no run lives: begin one with `stoker run`; `stoker ls` shows the cache%s",
             leave);
     } else {
-        add(page, "stoker top: %u run%s, %u tier%s%s%s", look->living, look->living == 1 ? "" : "s",
-            look->session.tier_count, look->session.tier_count == 1 ? "" : "s", cut, leave);
+        add(page, "stoker top: %u run%s, %u tier%s%s%s", look->living,
+            plural(look->living, "", "s"), look->session.tier_count,
+            plural(look->session.tier_count, "", "s"), cut, leave);
     }
 }
 
@@ -400,7 +401,8 @@ static void leave_out(struct top_page *page, const struct sections *sections, un
         free(page->lines[--page->count]);
     }
     add(page, "left out for want of rows: %u run%s, %u tier%s", left[SECTION_RUN],
-        left[SECTION_RUN] == 1 ? "" : "s", left[SECTION_TIER], left[SECTION_TIER] == 1 ? "" : "s");
+        plural(left[SECTION_RUN], "", "s"), left[SECTION_TIER],
+        plural(left[SECTION_TIER], "", "s"));
 }
 
 void top_page(struct top_page *page, const struct top_look *now, const struct top_look *before,

@@ -56,7 +56,8 @@ static int clear_path(const char *path, const char *tier)
     }
     uint64_t files = remove_entries(full, tier);
     if (files > 0) {
-        say_line(stdout, "removed %" PRIu64 " cached files of %s", files, full);
+        say_line(stdout, "removed %" PRIu64 " cached %s of %s", files,
+                 plural(files, "file", "files"), full);
     } else {
         say_line(stdout, "nothing is cached of %s", full);
     }
@@ -68,10 +69,11 @@ static int clear_path(const char *path, const char *tier)
  * one these programs would not learn what other processes change. */
 static int clear_beside_users(const char *tier)
 {
+    uint64_t files = remove_entries("/", tier);
     printf("removed %" PRIu64
-           " cached files; the index of the cache stays, as programs that run without "
+           " cached %s; the index of the cache stays, as programs that run without "
            "`stoker run` are using it\n",
-           remove_entries("/", tier));
+           files, plural(files, "file", "files"));
     return 0;
 }
 
@@ -86,7 +88,7 @@ static int clear_all(const char *tier)
     struct removed_homes removal = removal_remove_all(tier);
     if (removal.live > 0) {
         die("%u live run%s the cache: wait for the end, or name a PATH to clear", removal.live,
-            removal.live == 1 ? " uses" : "s use");
+            plural(removal.live, " uses", "s use"));
     }
     if (removal.used) {
         return clear_beside_users(tier);

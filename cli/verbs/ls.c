@@ -25,8 +25,9 @@ static void print_root(const char *tier_home, const char *root, void *context)
     (void)context;
     entries_measure(tier_home, root, &content);
     entries_origin(tier_home, root, origin, sizeof origin);
-    say_line(stdout, "  %10" PRIu64 " files %11s  %s", content.files,
-             size_text(size, content.bytes), *origin != '\0' ? origin : root);
+    say_line(stdout, "  %10" PRIu64 " %-5s %11s  %s", content.files,
+             plural(content.files, "file", "files"), size_text(size, content.bytes),
+             *origin != '\0' ? origin : root);
 }
 
 /* Prints the sample stores, of all pid namespaces. */
@@ -74,7 +75,7 @@ static void print_tier(struct stk_tier *tier, void *context)
 static void print_runs(const struct session *session)
 {
     struct live live = live_count(session->home);
-    printf("%u live run%s", live.runs, live.runs == 1 ? "" : "s");
+    printf("%u live run%s", live.runs, plural(live.runs, "", "s"));
     if (live.orphans > 0) {
         printf(" (of %u the stoker was killed, and the job goes on)", live.orphans);
     }

@@ -54,25 +54,29 @@ static void print_rates(const struct fill_figures *figures)
     char filled[STK_SIZE_TEXT], rate[STK_SIZE_TEXT];
     double seconds = (double)figures->seconds_ns / 1e9;
     double per_s = seconds > 0 ? 1 / seconds : 0;
-    say("%" PRIu64 " files (%s) filled in %.1f s, %.0f files/s, %s/s; %" PRIu64 " were there",
-        figures->filled, size_text(filled, figures->filled_bytes), seconds,
-        (double)figures->filled * per_s,
-        size_text(rate, (uint64_t)((double)figures->filled_bytes * per_s)), figures->present);
+    say("%" PRIu64 " %s (%s) filled in %.1f s, %.0f files/s, %s/s; %" PRIu64 " %s there",
+        figures->filled, plural(figures->filled, "file", "files"),
+        size_text(filled, figures->filled_bytes), seconds, (double)figures->filled * per_s,
+        size_text(rate, (uint64_t)((double)figures->filled_bytes * per_s)), figures->present,
+        plural(figures->present, "was", "were"));
 }
 
-static void print_line(uint64_t number, const char *text)
+static void print_line(uint64_t number, const char *one, const char *more)
 {
     if (number > 0) {
-        fprintf(stderr, "  %" PRIu64 " %s\n", number, text);
+        fprintf(stderr, "  %" PRIu64 " %s\n", number, plural(number, one, more));
     }
 }
 
 static void print_left(const struct fill_figures *figures)
 {
-    print_line(figures->unreadable_directories, "directories could not be read");
-    print_line(figures->unreadable, "files could not be opened");
-    print_line(figures->vanished, "names led to no file (gone meanwhile, or links to nothing)");
-    print_line(figures->links, "links led to directories, which are not followed, or to no files");
+    print_line(figures->unreadable_directories, "directory could not be read",
+               "directories could not be read");
+    print_line(figures->unreadable, "file could not be opened", "files could not be opened");
+    print_line(figures->vanished, "name led to no file (gone meanwhile, or a link to nothing)",
+               "names led to no file (gone meanwhile, or links to nothing)");
+    print_line(figures->links, "link led to a directory, which is not followed, or to no file",
+               "links led to directories, which are not followed, or to no files");
     bypassed_print(figures->refused);
     if (figures->full) {
         fprintf(stderr, "  Nothing more fitted: %" PRIu64 " files were not looked at.\n",
@@ -104,7 +108,8 @@ static void print_forms(const struct session *session, uint64_t jpegs)
         kept = stk_tally_read(session->tally, STK_TALLY_FORMS);
         bytes = stk_tally_read(session->tally, STK_TALLY_FORM_BYTES);
     }
-    say("%" PRIu64 " JPEGs looked at, %" PRIu64 " decoded copies kept (%s)", jpegs, kept,
+    say("%" PRIu64 " %s looked at, %" PRIu64 " decoded %s kept (%s)", jpegs,
+        plural(jpegs, "JPEG", "JPEGs"), kept, plural(kept, "copy", "copies"),
         size_text(size, bytes));
 }
 
@@ -159,9 +164,10 @@ static void print_foreseen(const struct fill_figures *figures, const struct stk_
     char filled[STK_SIZE_TEXT], present[STK_SIZE_TEXT], left[STK_SIZE_TEXT], more[STK_SIZE_TEXT];
     const struct stk_tier *tier = stk_cache_next_tier(cache, NULL);
     int64_t lack = figures->wanted_blocks;
-    say("would fill %" PRIu64 " files (%s); %" PRIu64 " (%s) are there", figures->filled,
-        size_text(filled, figures->filled_bytes), figures->present,
-        size_text(present, figures->present_bytes));
+    say("would fill %" PRIu64 " %s (%s); %" PRIu64 " (%s) %s there", figures->filled,
+        plural(figures->filled, "file", "files"), size_text(filled, figures->filled_bytes),
+        figures->present, size_text(present, figures->present_bytes),
+        plural(figures->present, "is", "are"));
     print_left(figures);
     while (tier != NULL) {
         const struct stk_tier *next = stk_cache_next_tier(cache, tier);

@@ -78,7 +78,8 @@ static void say_trouble(const struct findings *found)
         say("%" PRIu64 " could not be dropped: `stoker clear` removes the cache", found->failed);
     }
     if (found->closed > 0) {
-        say("%" PRIu64 " directories of the cache could not be looked into", found->closed);
+        say("%" PRIu64 " %s of the cache could not be looked into", found->closed,
+            plural(found->closed, "directory", "directories"));
     }
 }
 
@@ -88,15 +89,16 @@ void findings_print(const struct findings *found)
     for (unsigned i = 0; i < found->count; i++) {
         say_line(stdout, "%s: the copy %s", found->names[i], found->whats[i]);
     }
-    printf("%" PRIu64 " copies right (%s), %" PRIu64 " differed%s\n",
-           count_of(found, COMPARE_RIGHT), size_text(size, found->bytes),
+    printf("%" PRIu64 " %s right (%s), %" PRIu64 " differed%s\n", count_of(found, COMPARE_RIGHT),
+           plural(count_of(found, COMPARE_RIGHT), "copy", "copies"), size_text(size, found->bytes),
            count_of(found, COMPARE_DIFFERS),
            count_of(found, COMPARE_DIFFERS) == 0 ? ""
            : found->failed == 0                  ? ": dropped"
                                                  : "");
     if (found->forms.right > 0 || found->forms.differ > 0) {
-        printf("%" PRIu64 " decoded copies right (%s of JPEGs), %" PRIu64 " differed\n",
-               found->forms.right, size_text(size, found->forms.bytes), found->forms.differ);
+        printf("%" PRIu64 " decoded %s right (%s of JPEGs), %" PRIu64 " differed\n",
+               found->forms.right, plural(found->forms.right, "copy", "copies"),
+               size_text(size, found->forms.bytes), found->forms.differ);
     }
     print_line(count_of(found, COMPARE_CHANGED), "of versions that storage has no more");
     print_line(count_of(found, COMPARE_GONE), "of files that are gone, or not mounted here");

@@ -38,7 +38,7 @@ def photographs(data):
 def warm(jobs, *arguments, **more):
     done = jobs.stoker("warm", *arguments, **more)
     assert done.returncode == 0, done.stderr
-    line = r"^stoker: (\d+) JPEGs looked at, (\d+) decoded copies kept"
+    line = r"^stoker: (\d+) JPEGs? looked at, (\d+) decoded (?:copy|copies) kept"
     told = re.search(line, done.stderr, re.M)
     assert told, done.stderr
     return int(told[1]), int(told[2])

@@ -35,7 +35,7 @@ def epochs(jobs, photographs, scratch):
 
 
 def line_of(ran):
-    found = re.search(r" (\d+) images decoded, (\d+) from decoded copies \((\d+) kept, (.*?)\)", ran.said)
+    found = re.search(r" (\d+) images? decoded, (\d+) from decoded copies \((\d+) kept, (.*?)\)", ran.said)
     return found and found.groups()
 
 

@@ -277,6 +277,7 @@ static SRunner *make_runner(void)
         suite_advice,
         suite_lines,
         suite_ending,
+        suite_nearest,
         suite_flag,
     };
     SRunner *runner = srunner_create(NULL);

@@ -29,6 +29,7 @@ Suite *suite_drop(void);
 Suite *suite_entry(void);
 Suite *suite_fill(void);
 Suite *suite_ending(void);
+Suite *suite_nearest(void);
 Suite *suite_flag(void);
 Suite *suite_gpu(void);
 Suite *suite_sample_quota(void);

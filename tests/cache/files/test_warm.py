@@ -33,7 +33,7 @@ class Warmed:
 
     def __init__(self, status, stderr):
         self.status, self.stderr = status, stderr
-        told = re.search(r"^stoker: (\d+) files \(.*\) filled in .*; (\d+) were there$", stderr,
+        told = re.search(r"^stoker: (\d+) files? \(.*\) filled in .*; (\d+) (?:was|were) there$", stderr,
                          re.M)
         assert told, stderr
         self.filled, self.present = int(told[1]), int(told[2])

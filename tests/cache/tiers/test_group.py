@@ -358,7 +358,7 @@ def test_what_an_older_version_left(shared, ann, data):
     seen = ann.run(data, share=None, script='stat -c "%a %s" "$1/file"; cat "$1/file"')
     assert seen.stdout == f"644 {len(CONTENT)}\n{CONTENT}" and " 100.0% from" in seen.stderr
     assert str(data) in ann.stoker("ls").stdout
-    assert "1 copies right" in ann.stoker("verify", "--tier", TIER).stdout
+    assert "1 copy right" in ann.stoker("verify", "--tier", TIER).stdout
     assert ann.stoker("clear", "--tier", TIER).returncode == 0 and not ann.home().exists()
 
 

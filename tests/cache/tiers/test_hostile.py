@@ -71,8 +71,8 @@ def test_a_name_that_is_taken(jobs, victim, attacker, data, squat):
                        "find . -path './stoker-*.1' -prune -o -type f -print | sort")
     assert left == before
     assert victim.preloaded(data).stdout == 2 * CONTENT
-    assert "1 files" in victim.stoker("ls").stdout
-    assert victim.stoker("verify").stdout.startswith("1 copies right")
+    assert "1 file " in victim.stoker("ls").stdout
+    assert victim.stoker("verify").stdout.startswith("1 copy right")
     assert victim.stoker("clear").stdout == "removed\n"
     assert f"stoker-{VICTIM}.1" not in names(jobs) and f"stoker-{VICTIM}" in names(jobs)
 

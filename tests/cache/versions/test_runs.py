@@ -136,7 +136,7 @@ def test_what_they_use_is_not_removed(agents, jobs, root, file):
     with agents.preloaded(root) as writer:
         assert version(writer, file.path) == 1
         assert version(writer, file.path) == 1
-        assert jobs.stoker("clear").stdout.startswith("removed 1 cached files; the index of the cache stays")
+        assert jobs.stoker("clear").stdout.startswith("removed 1 cached file; the index of the cache stays")
         with agents.preloaded(root) as reader:
             for _ in range(2):
                 assert version(reader, file.path) == 1
@@ -158,7 +158,7 @@ def test_a_tier_that_they_use_keeps_its_home(agents, jobs, root, scratch, file):
             assert version(job, file.path) == 1
         assert job.served(job.open(file.path, os.O_RDONLY))
         home = (tier / HOME).stat()
-        assert jobs.stoker("clear", "--tier", tier).stdout.startswith("removed 1 cached files")
+        assert jobs.stoker("clear", "--tier", tier).stdout.startswith("removed 1 cached file")
         assert os.path.samestat((tier / HOME).stat(), home)
     assert jobs.stoker("clear", "--tier", tier).stdout == "removed\n"
     assert not (tier / HOME).exists()

@@ -74,14 +74,14 @@ def test_the_doctor_knows_other_places_of_modules(there, scratch):
 def test_warm_and_verify(there, photograph, version):
     warm = there("warm", "--decoded", photograph, version=version)
     verify = there("verify", version=version)
-    assert warm.returncode == 0 and "1 JPEGs looked at" in warm.stderr, warm
+    assert warm.returncode == 0 and "1 JPEG looked at" in warm.stderr, warm
     if tuple(map(int, version.split("."))) >= (3, 11) and "1 decoded copies kept" in warm.stderr:
         assert verify.returncode == 0, verify
 
 
 def test_what_warm_makes_is_compared(there, photograph):
     assert "1 decoded copies kept" in there("warm", "--decoded", photograph).stderr
-    assert "1 decoded copies right" in there("verify").stdout
+    assert "1 decoded copy right" in there("verify").stdout
 
 
 def test_the_job_has_its_own_setting(jobs, photograph, there):
@@ -114,7 +114,7 @@ def test_a_home_of_another_user(there, customized, photograph):
     for env in {"HOME": home}, {"HOME": "/root", "PYTHONUSERBASE": home / ".local"}, \
             {"HOME": "/root", "PYTHONUSERBASE": home / "link"}:
         assert f"Python {MINE}." in there("doctor", **env).stdout
-        assert "1 JPEGs looked at" in there("warm", "--decoded", photograph, **env).stderr
+        assert "1 JPEG looked at" in there("warm", "--decoded", photograph, **env).stderr
         there("verify", **env)
         assert not (home / "mark").exists(), env
 

@@ -88,7 +88,7 @@ def test_verify(stoker, data, disk):
 
 def test_clear(stoker, data, disk):
     run(stoker, data, disk)
-    assert "removed 1 cached files of" in stoker("clear", data)
+    assert "removed 1 cached file of" in stoker("clear", data)
     assert SEEN in stoker("clear", data)
 
 

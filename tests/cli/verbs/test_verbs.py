@@ -61,7 +61,7 @@ def test_env_quotes_and_keeps_an_earlier_preload(jobs, scratch):
     done = jobs.place.run(["sh", "-c", script, jobs.build / "stoker", strange],
                           env={"STOKER_MIN_AGE": "0.05", "LD_PRELOAD": "libm.so.6"})
     assert done.stdout.startswith(f"libm.so.6:{other}\nx")
-    assert f" 1 files         1 B  {strange}\n" in done.stdout
+    assert f" 1 file          1 B  {strange}\n" in done.stdout
     done = jobs.place.run(["sh", "-c", script, jobs.build / "stoker", strange])
     assert done.stdout.startswith(f"{other}\nx")
 
@@ -131,7 +131,7 @@ def test_clear_of_a_path(jobs, origin, data):
     ran = jobs.run(command, path=both, flags=["--keep"])
     assert (ran.hits, ran.fills) == (3, 3)
     assert jobs.stoker("clear", data / "file0001").stdout == \
-        f"removed 1 cached files of {data}/file0001\n"
+        f"removed 1 cached file of {data}/file0001\n"
     ran = jobs.run(command, path=both, flags=["--keep"])
     assert (ran.hits, ran.fills) == (5, 1)
     assert jobs.stoker("clear", data.parent).stdout == f"removed 6 cached files of {data.parent}\n"
@@ -181,7 +181,7 @@ def test_a_disk_tier_is_remembered_when_its_catalogue_is_gone(jobs, data, scratc
     said = jobs.stoker("ls", env=state).stdout
     assert said.startswith(f"{home}: ") and f" 3 files     5.9 KiB  {data}\n" in said
     assert jobs.stoker("clear", data / "file0001", env=state).stdout == \
-        f"removed 1 cached files of {data}/file0001\n"
+        f"removed 1 cached file of {data}/file0001\n"
     assert jobs.stoker("clear", env=state).stdout == "removed\n"
     assert not home.exists()
     assert jobs.stoker("ls", env=state).stdout == "nothing is cached\n"

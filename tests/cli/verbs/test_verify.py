@@ -129,7 +129,7 @@ def test_a_wrong_byte_far_behind(jobs, origin):
         spoil(in_memory(jobs)["file"], at)
         assert f"differs at byte {at}\n" in verify(jobs, status=1)
         jobs.run(["cksum", mount / "file"], path=mount, flags=["--keep"])
-    assert "1 copies right" in verify(jobs)
+    assert "1 copy right" in verify(jobs)
 
 
 def cut(path):
@@ -232,7 +232,7 @@ def test_a_sample(jobs, origin):
     jobs.run(reading(files(data, 20), 1), path=data, flags=["--keep"])
     for sample, count in (("5", 5), ("10%", 2), ("1%", 1), ("100%", 20), ("400", 20)):
         said = verify(jobs, "--sample", sample)
-        assert said.startswith(f"{count} copies right ")
+        assert said.startswith(f"{count} {'copy' if count == 1 else 'copies'} right ")
         assert (f"  {20 - count} copies were not looked at (--sample)\n" in said) == (count < 20)
 
 
@@ -353,7 +353,7 @@ def listings(jobs):
 
 def test_listings_are_compared(jobs, listed):
     assert verify(jobs, env=TIMES) == "2 copies right (0 B), 0 differed\n"
-    assert verify(jobs, listed[1] / "inner", env=TIMES).startswith("1 copies right")
+    assert verify(jobs, listed[1] / "inner", env=TIMES).startswith("1 copy right")
     assert verify(jobs) == "0 copies right (0 B), 0 differed\n"  # their times say nothing
 
 
@@ -371,7 +371,7 @@ def test_a_listing_that_its_times_do_not_tell(jobs, listed, change):
     if os.stat(mount / "inner").st_ctime != os.stat(mount).st_ctime:
         pytest.skip("the second was over")
     assert verify(jobs, env=TIMES, status=1) == \
-        f"{mount}/inner: the copy has other names\n1 copies right (0 B), 1 differed: dropped\n"
+        f"{mount}/inner: the copy has other names\n1 copy right (0 B), 1 differed: dropped\n"
     ran = jobs.run(["ls", mount / "inner"], path=mount, flags=["--keep"], env=TIMES)
     assert ran.stdout.split() == sorted(os.listdir(source / "inner"))
     assert verify(jobs, env=TIMES).startswith("2 copies right")
@@ -381,7 +381,7 @@ def test_a_listing_of_another_version(jobs, listed):
     source, mount = listed
     time.sleep(1.05 - time.time() % 1)
     (source / "inner/new").touch()
-    assert verify(jobs, env=TIMES) == "1 copies right (0 B), 0 differed\n" \
+    assert verify(jobs, env=TIMES) == "1 copy right (0 B), 0 differed\n" \
                                       "  1 of versions that storage has no more\n"
     assert len(listings(jobs)) == 2
 
@@ -409,10 +409,10 @@ def block_file(jobs):
 
 def test_blocks_are_compared(jobs, big):
     said = verify(jobs)
-    assert said.startswith("1 copies right (") and said.endswith(", 0 differed\n")
+    assert said.startswith("1 copy right (") and said.endswith(", 0 differed\n")
     size = in_bytes(said.split("(")[1].split(")")[0])
     assert 200_000 < size < 3 * MB  # those that are there
-    assert verify(jobs, big).startswith("1 copies") and verify(jobs, "/etc").startswith("0 copies")
+    assert verify(jobs, big).startswith("1 copy") and verify(jobs, "/etc").startswith("0 copies")
 
 
 @pytest.mark.parametrize("at", [1000, 5 * MB + 70])
@@ -428,14 +428,14 @@ def test_a_wrong_byte_in_a_block(jobs, big, at, scratch):
     read = ["sh", "-c", 'head -c 100000 "$0" | md5sum; tail -c 100000 "$0" | md5sum', big]
     plain = subprocess.run(read, capture_output=True, text=True, check=True)
     assert jobs.preloaded(read, big.parent, env=BIG).stdout == plain.stdout
-    assert verify(jobs).startswith("1 copies right")
+    assert verify(jobs).startswith("1 copy right")
 
 
 def test_blocks_that_are_not_there_are_not_compared(jobs, big):
     with open(block_file(jobs), "r+b") as file:
         file.seek(2 * MB + 500_000)
         file.write(b"never served")
-    assert verify(jobs).startswith("1 copies right")
+    assert verify(jobs).startswith("1 copy right")
 
 
 def test_a_block_file_that_was_cut(jobs, big):
@@ -575,7 +575,7 @@ def test_forms_that_are_right(jobs, build, photographs):
     decode(jobs, build, photographs)
     said = verify(jobs)
     assert f"{len(photographs)} decoded copies right" in said and " 0 differed" in said
-    assert "1 decoded copies right" in verify(jobs, photographs[4])
+    assert "1 decoded copy right" in verify(jobs, photographs[4])
     assert "samples" not in verify(jobs, photographs[0].parent.parent / "nothing")
 
 

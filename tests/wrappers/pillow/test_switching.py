@@ -40,7 +40,7 @@ def test_script_as_it_is(jobs, scratch, photo):  # noqa: F811
     assert plain.stdout.split()[0] == hooked.stdout.split()[0]
     assert plain.stdout.split()[1] == "False" and hooked.stdout.split()[1] == "True"
     assert decoded(plain) == 0 and decoded(hooked) == 1
-    assert "1 images decoded" in hooked.stderr and "decoded" not in plain.stderr
+    assert "1 image decoded" in hooked.stderr and "decoded" not in plain.stderr
     off = jobs.run([PYTHON, script, photo], path=photo.parent, env={"STOKER_DECODE": "off"})
     assert decoded(off) == 0
     record("Switching on", "stoker run", sys.version.split()[0], "script, --no-decode", "same")
@@ -66,7 +66,7 @@ def test_what_was_found_to_differ_is_said(jobs, scratch, photo):  # noqa: F811
     assert decoded(first) == 1 and "unproven" not in first.stderr
     told = second.json["decode"]
     assert (told["images"], told["settled"]) == (0, {"unproven": 1})
-    assert "1 images left to Pillow: 1 unproven (" in second.said and first.stdout == second.stdout
+    assert "1 image left to Pillow: 1 unproven (" in second.said and first.stdout == second.stdout
 
 
 def test_processes_count_together(jobs, scratch, photo):  # noqa: F811

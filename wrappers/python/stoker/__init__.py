@@ -6,6 +6,7 @@
     stoker.view(path)                  a file as a memoryview, without a copy
     @stoker.cached                     what a function returns, kept for all processes
     stoker.Loader(dataloader, ...)     its batches on a GPU, normalised there
+    stoker.Feed(paths, labels, ...)    batches of images without worker processes
 
 Under `stoker run` nothing has to be imported for the first.
 """
@@ -16,7 +17,7 @@ from . import _core
 from ._direct import decode, decode_batch, view
 
 __version__ = "0.1.0"
-__all__ = ["Image", "Loader", "cached", "counts", "decode", "decode_batch", "view"]
+__all__ = ["Feed", "Image", "Loader", "cached", "counts", "decode", "decode_batch", "view"]
 
 if os.environ.get("STOKER_RUN"):
     _core.join(os.environ["STOKER_RUN"])
@@ -35,6 +36,10 @@ def counts():
             **{name: slots[name] for name in ("resized", "forms", "from_forms", "unread")}}
 
 
+def __dir__():
+    return [*__all__, "__doc__", "__version__", "gpu", "transforms"]
+
+
 def __getattr__(name):
     if name == "Image":
         import importlib
@@ -45,4 +50,7 @@ def __getattr__(name):
     if name == "Loader":
         from .loader import Loader
         return Loader
+    if name == "Feed":
+        from ._feed import Feed
+        return Feed
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

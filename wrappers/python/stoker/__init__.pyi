@@ -6,6 +6,7 @@ import numpy as np
 from PIL import Image as Image
 from typing_extensions import Buffer
 
+from ._feed import Feed as Feed
 from .loader import Loader as Loader
 
 __version__: str
