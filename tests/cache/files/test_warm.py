@@ -152,7 +152,7 @@ def test_names_and_links(jobs, origin, place):
     warmed = warm(jobs, mount)
     expected = {*names, b"very/deep/file", b"link", b"hard"}
     assert entries(place) == expected and warmed.filled == len(expected)
-    assert warmed.said("links led to directories") == 3 and warmed.said("names led to no") == 1
+    assert warmed.said("links led to directories") == 3 and warmed.said("name led to no file") == 1
     files = [os.path.join(os.fsencode(mount), name) for name in expected]
     ran = jobs.run(["cat", *map(os.fsdecode, files)], path=mount)
     assert (ran.hits, ran.fills) == (len(files), 0)
@@ -193,7 +193,7 @@ def test_a_directory_that_is_closed(place, build, scratch, origin, as_root):
             "--tier", scratch, source]
     done = place.run(line, env={"STOKER_MIN_AGE": "0.05"})
     warmed = Warmed(done.returncode, done.stderr)
-    assert warmed.filled == 2 and warmed.said("directories could not be read") == 1
+    assert warmed.filled == 2 and warmed.said("directory could not be read") == 1
     assert mount
 
 
