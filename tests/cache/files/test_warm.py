@@ -305,7 +305,7 @@ def everything(directory):
 def dry_run(jobs, *arguments, status=0):
     done = jobs.stoker("warm", "--dry-run", *arguments)
     assert done.returncode == status and done.stdout == "", done.stderr
-    told = re.search(r"^stoker: would fill (\d+) files .*; (\d+) .* are there$", done.stderr, re.M)
+    told = re.search(r"^stoker: would fill (\d+) files? .*; (\d+) .* (?:is|are) there$", done.stderr, re.M)
     assert told, done.stderr
     return int(told[1]), int(told[2]), done.stderr
 

@@ -75,12 +75,12 @@ def test_warm_and_verify(there, photograph, version):
     warm = there("warm", "--decoded", photograph, version=version)
     verify = there("verify", version=version)
     assert warm.returncode == 0 and "1 JPEG looked at" in warm.stderr, warm
-    if tuple(map(int, version.split("."))) >= (3, 11) and "1 decoded copies kept" in warm.stderr:
+    if tuple(map(int, version.split("."))) >= (3, 11) and "1 decoded copy kept" in warm.stderr:
         assert verify.returncode == 0, verify
 
 
 def test_what_warm_makes_is_compared(there, photograph):
-    assert "1 decoded copies kept" in there("warm", "--decoded", photograph).stderr
+    assert "1 decoded copy kept" in there("warm", "--decoded", photograph).stderr
     assert "1 decoded copy right" in there("verify").stdout
 
 
