@@ -14,7 +14,6 @@
 
 #include "base/clock.h"
 #include "cache/run/shared_request.h"
-#include "cli/args/refusal.h"
 #include "cli/args/request_env.h"
 #include "cli/out/say.h"
 #include "cli/run/shared_helper_work.h"
@@ -95,6 +94,13 @@ static const char *reason_of(int error)
     }
 }
 
+/* Returns true if the user named the wrong directory. All other errors are of this user's home in
+ * it, whose names another user may have taken. */
+static bool is_typed(int error)
+{
+    return error == -ENOENT || error == -ENAMETOOLONG;
+}
+
 /* Says which roots the shared tier leaves out. If a volume is known by its mount only, other nodes
  * cannot find this node's entries. */
 static void say_what_is_left_out(const struct request *request)
@@ -139,8 +145,7 @@ void shared_helper_begin(const struct request *request, struct session *session)
     helper.shared.budget_bytes = request->shared.budget_bytes;
     strcpy(helper.shared.directory, request->shared.directory);
     helper.error = start(session);
-    bool typed = refusal_class_of(helper.error) == REFUSAL_TYPED;
-    if (helper.error != 0 && (typed || request->require_cache)) {
+    if (helper.error != 0 && (is_typed(helper.error) || request->require_cache)) {
         session_undo(session);
         die("--tier %s, %s: %s: name another", helper.shared.directory,
             request->shared_by_group ? "which a group shares"

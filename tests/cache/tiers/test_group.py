@@ -322,6 +322,19 @@ def test_a_home_under_another_s_name(shared, ann, bob, data):
     assert fetched(ann.run(data)) == 0
 
 
+@pytest.mark.parametrize("kind", some(["directories", "links"], "links"))
+def test_a_home_whose_names_are_taken(shared, ann, bob, data, kind):
+    """Bob has every name that Ann's home may have. Her job goes on without the group's tier."""
+    make = {"directories": ["mkdir"], "links": ["ln", "-s", "/nowhere"]}[kind]
+    for number in range(10):
+        name = f"{TIER}/stoker-{ANN}{f'.{number}' if number else ''}"
+        assert bob.do(*make, name).returncode == 0
+    done = ann.run(data)
+    assert done.returncode == 0 and done.stdout == 2 * CONTENT, done.stderr
+    assert f"shared: --tier {TIER}: " in done.stderr and "going on without it" in done.stderr
+    assert ann.run(data, "--require-cache").returncode == 2
+
+
 # ---- what is refused ----
 
 @pytest.mark.parametrize("mode", ["3775", "2770", "0770"])
