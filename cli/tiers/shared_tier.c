@@ -200,15 +200,35 @@ static mode_t directory_mode(const struct shared_tier *shared)
     return shared->gid != 0 ? 0710 : 0700;
 }
 
-static int make_directories(int home, char *name, mode_t mode)
+/* Returns true if the directory of this entry is there, and members may pass it. */
+static bool is_open_to_group(int home, char *name)
+{
+    struct stat stat_;
+    char *slash = strrchr(name, '/');
+    *slash = '\0';
+    int error = stk_sys_fstatat(home, name, &stat_, AT_SYMLINK_NOFOLLOW);
+    *slash = '/';
+    return error == 0 && (stat_.st_mode & 0777) == 0710;
+}
+
+/* Makes a directory. One that is there may be closed: it was made when no group shared the tier. */
+static int make_directory(const struct shared_tier *shared, int home, const char *name)
+{
+    int error = stk_sys_mkdirat(home, name, directory_mode(shared));
+    if (error == -EEXIST && shared->gid != 0) {
+        shared_tier_open_to_group(home, name, shared->gid);
+    }
+    return error == -EEXIST ? 0 : error;
+}
+
+static int make_directories(const struct shared_tier *shared, int home, char *name)
 {
     int error = 0;
     char *first = name + sizeof SHARED - 1;
     for (char *slash = strchr(first, '/'); slash != NULL && error == 0;
          slash = strchr(slash + 1, '/')) {
         *slash = '\0';
-        error = stk_sys_mkdirat(home, name, mode);
-        error = error == -EEXIST ? 0 : error;
+        error = make_directory(shared, home, name);
         *slash = '/';
     }
     return error;
@@ -232,11 +252,13 @@ static int place(int home, const char *draft, const char *name, bool repairs)
     return renameat(home, draft, home, name) == 0 ? 0 : -errno;
 }
 
-static int place_in_directory(int home, const char *draft, char *name, bool repairs, mode_t mode)
+static int place_in_directory(const struct shared_tier *shared, int home, const char *draft,
+                              char *name, bool repairs)
 {
-    int error = place(home, draft, name, repairs);
+    bool closed = shared->gid != 0 && !is_open_to_group(home, name);
+    int error = closed ? -ENOENT : place(home, draft, name, repairs);
     if (error == -ENOENT) {
-        error = make_directories(home, name, mode);
+        error = make_directories(shared, home, name);
         error = error == 0 ? place(home, draft, name, repairs) : error;
     }
     return error;
@@ -253,8 +275,7 @@ int shared_tier_publish(const struct shared_tier *shared, const char *path, uint
         return home;
     }
     int error = write_draft(home, draft, path, bytes, from, for_members ? 0640 : 0600);
-    error =
-        error == 0 ? place_in_directory(home, draft, name, repairs, directory_mode(shared)) : error;
+    error = error == 0 ? place_in_directory(shared, home, draft, name, repairs) : error;
     stk_sys_unlinkat(home, draft, 0); /* unless it was renamed */
     close_home(home);
     return error;
@@ -281,15 +302,12 @@ static int try_out(int home)
     return error;
 }
 
-static int make_rooms(int home, mode_t mode)
+static int make_rooms(const struct shared_tier *shared, int home)
 {
-    static const char *const rooms[] = {"shared", MAKING, "nodes"};
-    int error = 0;
-    for (size_t i = 0; error == 0 && i < sizeof rooms / sizeof *rooms; i++) {
-        error = stk_sys_mkdirat(home, rooms[i], i == 0 ? mode : 0700);
-        error = error == -EEXIST ? 0 : error;
-    }
-    return error;
+    int error = make_directory(shared, home, "shared");
+    error = error == 0 ? stk_sys_mkdirat(home, MAKING, 0700) : error;
+    error = error == 0 || error == -EEXIST ? stk_sys_mkdirat(home, "nodes", 0700) : error;
+    return error == -EEXIST ? 0 : error;
 }
 
 int shared_tier_open(struct shared_tier *shared)
@@ -300,10 +318,10 @@ int shared_tier_open(struct shared_tier *shared)
     if (home < 0) {
         return home;
     }
-    if (shared->gid != 0 && !shared_tier_open_to_group(shared->home, shared->gid)) {
+    if (shared->gid != 0 && !shared_tier_open_to_group(AT_FDCWD, shared->home, shared->gid)) {
         shared->gid = 0;
     }
-    error = make_rooms(home, directory_mode(shared));
+    error = make_rooms(shared, home);
     error = error == 0 ? try_out(home) : error;
     close_home(home);
     /* a full one, or one mounted read-only, has much to give, and takes nothing */

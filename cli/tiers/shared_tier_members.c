@@ -160,10 +160,10 @@ static bool set_mode(int fd)
            (stat.st_mode & 07777) == HOME_MODE;
 }
 
-bool shared_tier_open_to_group(const char *home, gid_t gid)
+bool shared_tier_open_to_group(int at, const char *name, gid_t gid)
 {
     struct stat stat;
-    int fd = stk_sys_openat(AT_FDCWD, home, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC, 0);
+    int fd = stk_sys_openat(at, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC, 0);
     bool ours = fd >= 0 && stk_sys_fstat(fd, &stat) == 0 && stat.st_uid == stk_sys_geteuid() &&
                 stat.st_gid == gid;
     bool open = ours && ((stat.st_mode & 07777) == HOME_MODE || set_mode(fd));

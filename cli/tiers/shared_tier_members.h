@@ -31,8 +31,8 @@ bool shared_tier_is_of_group(const struct stat *directory, gid_t gid);
 int shared_tier_open_next(const char *directory, gid_t gid, unsigned *next, const char *name,
                           uint64_t bytes);
 
-/* Lets the group pass through a directory of this user's, and list nothing. Returns false if it
- * cannot be the group's. */
-bool shared_tier_open_to_group(const char *home, gid_t gid);
+/* Lets the group pass through a directory of this user's, and list nothing. The name counts from
+ * the directory "at". Returns false if it cannot be the group's. */
+bool shared_tier_open_to_group(int at, const char *name, gid_t gid);
 
 #endif

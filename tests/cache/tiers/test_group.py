@@ -173,6 +173,23 @@ def test_the_modes(jobs, shared, ann, bob, eve, data, mask):
     assert eve.do("cat", path).stdout == "" and fetched(bob.run(data)) == 1
 
 
+def test_a_home_from_before_the_group(jobs, shared, ann, bob, data):
+    """A file that Ann puts there when she shares serves Bob, also in a directory made before."""
+    for line in (["mount", "-t", "ramfs", "ramfs", TIER], ["chgrp", "lab", TIER], ["chmod", "3770", TIER]):
+        jobs.place.run(line)
+    ann.run(data, share=None)
+    first, = ann.entries()
+    assert [path.stat().st_mode & 0o777 for path in (first, first.parent)] == [0o600, 0o700]
+    (data / "later").write_text(CONTENT)
+    settle()
+    ann.forget()
+    script = 'cat "$1/file" "$1/later"'
+    assert ann.run(data, script=script).stdout == 2 * CONTENT
+    done = bob.run(data, script=script)
+    assert done.stdout == 2 * CONTENT and fetched(done) == 1
+    assert first.stat().st_mode & 0o777 == 0o600 and len(bob.entries()) == 1
+
+
 def test_a_file_that_the_group_may_not_read(shared, ann, bob, data):
     """Its owner's nodes share it, and no member gets it, by Stoker or by its path."""
     secret = data / "file"
