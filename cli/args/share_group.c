@@ -16,7 +16,7 @@ static gid_t find(char *name)
     name[strcspn(name, ":")] = '\0';
     const struct group *group = getgrnam(name);
     unsigned long number = strtoul(name, &end, 10);
-    bool is_number = *name != '\0' && *end == '\0' && number < UINT32_MAX;
+    bool is_number = *name >= '0' && *name <= '9' && *end == '\0' && number < UINT32_MAX;
     return group != NULL ? group->gr_gid : is_number ? (gid_t)number : 0;
 }
 
@@ -33,6 +33,9 @@ void group_settle(struct request *request, const char *given)
 {
     const char *variable = getenv(stk_option_table[STK_OPTION_SHARE].variable);
     const char *value = given != NULL ? given : variable;
+    if (given != NULL && *given == '\0') {
+        die("--share names no group: see `getent group`");
+    }
     if (value == NULL || *value == '\0') {
         return;
     }

@@ -365,8 +365,11 @@ def test_a_directory_that_is_not_the_group_s_alone(jobs, shared, ann, data, mode
 
 
 def test_a_group_that_is_not_there(shared, ann, data):
-    done = ann.run(data, share="nobody-knows")
-    assert done.returncode == 2 and "no such group" in done.stderr
+    for name in ("nobody-knows", f" {LAB}", str(LAB - (1 << 64))):
+        done = ann.run(data, share=name)
+        assert done.returncode == 2 and "no such group" in done.stderr
+    done = ann.stoker("run", "--share", "", "--tier", TIER, "--path", data, "--", "true")
+    assert done.returncode == 2 and "--share names no group" in done.stderr
     done = ann.run(data, share=None, tier="/dev/shm", env={"STOKER_SHARE": "nobody-knows"})
     assert done.stdout == 2 * CONTENT and "no such group" in done.stderr
 
