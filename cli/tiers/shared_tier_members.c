@@ -54,7 +54,7 @@ static bool parse_home(const char *name, uid_t *uid)
 {
     uint64_t number;
     const char *at = name + sizeof STK_HOME_STEM - 2;
-    bool is = strncmp(name, STK_HOME_STEM + 1, sizeof STK_HOME_STEM - 2) == 0 &&
+    bool is = strncmp(name, &STK_HOME_STEM[1], sizeof STK_HOME_STEM - 2) == 0 &&
               stk_text_take_number(&at, &number) && *at == '\0' && number < UINT32_MAX;
     *uid = is ? (uid_t)number : 0;
     return is && *uid != 0 && *uid != stk_sys_geteuid();
@@ -65,7 +65,7 @@ static int open_home(int directory, uid_t uid, gid_t gid)
     char name[32];
     struct stat stat;
     struct stk_text text = stk_text_in(name, sizeof name);
-    stk_text_add(&text, STK_HOME_STEM + 1);
+    stk_text_add(&text, &STK_HOME_STEM[1]);
     stk_text_add_number(&text, uid);
     int fd = stk_sys_open_beneath(directory, name, O_PATH | O_DIRECTORY | O_CLOEXEC);
     if (fd >= 0 && (stk_sys_fstat(fd, &stat) != 0 || stat.st_uid != uid || stat.st_gid != gid ||

@@ -18,17 +18,22 @@ struct memo {
     struct stk_tables tables;
 };
 
+static uint32_t bits_of(float value)
+{
+    uint32_t bits;
+    memcpy(&bits, &value, sizeof bits);
+    return bits;
+}
+
 static bool is_same(float a, float b)
 {
-    return memcmp(&a, &b, sizeof a) == 0;
+    return bits_of(a) == bits_of(b);
 }
 
 /* The float that is so many floats farther from 0. */
 static float step(float from, int steps)
 {
-    uint32_t bits;
-    memcpy(&bits, &from, sizeof bits);
-    bits += (uint32_t)steps;
+    uint32_t bits = bits_of(from) + (uint32_t)steps;
     memcpy(&from, &bits, sizeof from);
     return from;
 }
@@ -84,7 +89,8 @@ const struct stk_tables *stk_tables_get(struct stk_workspace *workspace, const f
 {
     bool is_new = workspace->scratch[STK_SCRATCH_TABLES].data == NULL;
     struct memo *memo = stk_workspace_get(workspace, STK_SCRATCH_TABLES, sizeof *memo);
-    if (!memo || (!is_new && memcmp(memo->floats, floats, sizeof memo->floats) == 0)) {
+    if (!memo || (!is_new && memcmp((const void *)memo->floats, (const void *)floats,
+                                    sizeof memo->floats) == 0)) {
         return memo ? &memo->tables : NULL;
     }
     memcpy(memo->floats, floats, sizeof memo->floats);

@@ -154,7 +154,7 @@ static int make_lines(struct stk_passes *passes, struct stk_rows *rows, uint32_t
 
 int stk_passes_run(struct stk_passes *passes, struct stk_rows *rows, const struct stk_emit *emit)
 {
-    const uint8_t *lines[STK_ROWS_TOGETHER];
+    const uint8_t *lines[STK_ROWS_TOGETHER] = {NULL};
     for (uint32_t y = 0; y < emit->height;) {
         int count = make_lines(passes, rows, y, lines);
         if (count < 0) {

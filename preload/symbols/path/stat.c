@@ -168,7 +168,7 @@ static void give_asked(const struct stat_call *call, const struct statx *asked)
 {
     if (call->out_x != NULL) {
         *call->out_x = *asked;
-    } else {
+    } else if (call->out != NULL) {
         statx_to_stat(asked, call->out);
     }
 }
