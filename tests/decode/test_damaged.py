@@ -28,7 +28,7 @@ def agrees(case, data):
     result, pixels = ONE.decode(data, exact.plan_of(case))
     if result != decoder.OK:
         return False
-    image = exact.open_image(data)
+    image = exact.turned(case, exact.open_image(data))
     assert pixels == exact.reference_bytes(case, exact.reference_image(case, image)), case
     return True
 
