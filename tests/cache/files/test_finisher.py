@@ -401,7 +401,7 @@ def test_a_file_that_changes_meanwhile(jobs, origin, file, started, replaced):
 # ---- --warm=first ----
 
 def test_the_first_open_waits(jobs, origin, file, started):
-    origin.fs.latency_ms = 1
+    origin.fs.latency_ms = 50  # so the job opens it before it is there
     job = started("--warm=first")
     with origin.fs.counting() as counted:
         job.tell("open")
