@@ -96,14 +96,11 @@ def print_table(directory=OUT, wanted=ORDER):
 
 # ---- for the document ----
 
-def describe_machine(figures):
-    machine = figures[0]["machine"]
-    lines = ["Measured on: %s, %d cores, Linux %s, %s, Python %s." % (
-        machine["processor"], machine["cores"], machine["kernel"], machine["libc"],
-        machine["python"])]
-    if any(part["quick"] for part in figures):
-        lines.append("**With BENCH_QUICK: these are no results.**")
-    return lines
+def describe_machine(part):
+    machine = part["machine"]
+    line = "Measured on: %s, %d cores, Linux %s, %s, Python %s." % (
+        machine["processor"], machine["cores"], machine["kernel"], machine["libc"], machine["python"])
+    return line + (" **With BENCH_QUICK: these are no results.**" if part["quick"] else "")
 
 
 def table_lines(rows):
@@ -112,8 +109,9 @@ def table_lines(rows):
     return [lines[0], "|" + " --- |" * len(rows[0])] + lines[1:]
 
 
-def part_lines(part):
-    lines = []
+def part_lines(part, machine):
+    """`machine` is the one that most parts were measured on: the document's head names it."""
+    lines = [] if describe_machine(part) == machine else [describe_machine(part), ""]
     if part["rows"]:
         lines += table_lines([HEADS] + [cells(row) for row in part["rows"]])
     lines += ["", *part["notes"]] if part["notes"] else []
@@ -133,14 +131,14 @@ def command_of(name):
 
 
 def sections(text):
-    """The parts that a document has already: those that were not measured again stay."""
-    _, *found = re.split(r"^### (\w+)$", text, flags=re.MULTILINE)
-    return {name: body.strip("\n").removeprefix(command_of(name)).strip("\n")
-            for name, body in zip(found[::2], found[1::2])}
+    """The head of a document and its parts: those that were not measured again stay."""
+    head, *found = re.split(r"^### (\w+)$", text, flags=re.MULTILINE)
+    return head.strip(), {name: body.strip("\n").removeprefix(command_of(name)).strip("\n")
+                          for name, body in zip(found[::2], found[1::2])}
 
 
 def document_lines(machine, parts):
-    lines = list(machine)
+    lines = [machine]
     for name in sorted(parts, key=ORDER.index):
         lines += ["", "### " + name, "", command_of(name), "", parts[name]]
     return lines
@@ -154,9 +152,10 @@ def write_document():
         text = file.read()
     before, rest = text.split(BEGIN)
     there, after = rest.split(END)
-    parts = sections(there)
-    parts.update({part["part"]: "\n".join(part_lines(part)).strip("\n") for part in figures})
-    lines = document_lines(describe_machine(figures), parts)
+    head, parts = sections(there)
+    machine = head or describe_machine(figures[0])
+    parts.update({part["part"]: "\n".join(part_lines(part, machine)).strip("\n") for part in figures})
+    lines = document_lines(machine, parts)
     with open(DOCUMENT, "w") as file:
         file.write(before + BEGIN + "\n\n" + "\n".join(lines) + "\n\n" + END + after)
 

@@ -19,8 +19,17 @@ def test_first_page_and_plots_are_what_the_figures_make():
 def test_parts_that_are_not_measured_again_stay():
     page = (blocks.ROOT / "docs/performance-figures.md").read_text()
     there = page.split(report.BEGIN)[1].split(report.END)[0].strip("\n")
-    machine = there.split("\n")[0]
-    assert "\n".join(report.document_lines([machine], report.sections(there))) == there
+    machine, parts = report.sections(there)
+    assert machine.startswith("Measured on: ")
+    assert "\n".join(report.document_lines(machine, parts)) == there
+
+
+def test_a_part_of_another_machine_names_it():
+    machine = {"processor": "another", "cores": 2, "kernel": "6", "libc": "glibc", "python": "3"}
+    part = {"part": "scan", "machine": machine, "quick": False, "rows": [], "notes": ["a note"]}
+    line = report.describe_machine(part)
+    assert report.part_lines(part, "Measured on: this.")[0] == line and "another" in line
+    assert line not in report.part_lines(part, line)
 
 
 # Figures of others, which the comparison names as published.
