@@ -353,8 +353,8 @@ static bool adopt_large(struct stk_fill *fill, struct stk_claim claim, struct st
 
 /* Finds the entry of a large file. Such a file is filled block by block (cache/big/big.h), and then
  * is an entry like any other. The entry may be that of the record, or one that an earlier run or a
- * lost catalogue has left. Returns false if there is none, or if the file was
- * written; the outcome's reason stays LARGE. */
+ * lost catalogue has left. Returns false if there is none, or if the file was written; the
+ * outcome's reason stays LARGE. */
 static bool find_large(struct stk_fill *fill, struct stk_outcome *outcome)
 {
     struct stk_claim claim = stk_claim_load(&fill->record->claim);
