@@ -13,62 +13,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The counters: images decoded by the package; images left to Pillow, by reason; then the rest. */
+/* The counters (tally.def): first the images decoded by the package, then those left to Pillow. */
 enum stk_tally_slot {
-    STK_TALLY_IMAGES,
-    STK_TALLY_MODE,       /* grey, CMYK: not three colours */
-    STK_TALLY_SCANS,      /* progressive, or several scans */
-    STK_TALLY_DRAFT,      /* a smaller version was asked for */
-    STK_TALLY_LENIENT,    /* damaged or cut short, and LOAD_TRUNCATED_IMAGES is on */
-    STK_TALLY_STREAM,     /* it is read from something that is no plain file */
-    STK_TALLY_DAMAGED,    /* damaged or cut short */
-    STK_TALLY_UNPROVEN,   /* this Pillow's pixels are not known to be the same */
-    STK_TALLY_CUSTOMISED, /* the program changed how the image is loaded */
-    STK_TALLY_RESIZED, /* no reason: ordinary images, not JPEGs that wait, resized by the package */
-    /* The sample store. Its counters hold what decoding JPEGs and forms took, and the sizes of the
-     * JPEGs from which the forms were made. So the command can compute what the forms have saved.
-     * Time is that of a core. */
-    STK_TALLY_FORMS,           /* made and kept */
-    STK_TALLY_FORM_BYTES,      /* of these */
-    STK_TALLY_FROM_FORMS,      /* images decoded from a form */
-    STK_TALLY_UNREAD,          /* of these, images whose file was not read at all */
-    STK_TALLY_UNREAD_BYTES,    /* of these files */
-    STK_TALLY_JPEG_NS,         /* of decoding JPEGs that could have a form */
-    STK_TALLY_JPEG_BYTES,      /* of these */
-    STK_TALLY_FORM_NS,         /* of decoding forms */
-    STK_TALLY_FORM_JPEG_BYTES, /* of the JPEGs they stand for */
-    /* Batches of torch's DataLoader, counted where they are sent; then tensors left to torch, by
-     * reason. */
-    STK_TALLY_BATCHES,      /* batches of which any part went through a slot */
-    STK_TALLY_ROWS,         /* samples that were made in their batch's slot, and stayed there */
-    STK_TALLY_COPIED,       /* large tensors that were put into a slot when they were sent */
-    STK_TALLY_BATCH_KIND,   /* not just values in ordinary memory */
-    STK_TALLY_BATCH_SHARED, /* in shared memory already */
-    STK_TALLY_BATCH_PART,   /* a small part of something larger */
-    STK_TALLY_BATCH_ROOM,   /* there was no slot */
-    /* Time spent, added up over all processes. */
-    STK_TALLY_RESIZED_NS, /* of a core, for STK_TALLY_RESIZED */
-    STK_TALLY_FETCH_NS,   /* in which workers made batches, whatever it took */
-    STK_TALLY_COLLATE_NS, /* of that, in which samples were laid side by side */
-    STK_TALLY_OPENCV,     /* processes that made batches, and have OpenCV */
-    /* Results of calls of functions under stoker.cached. */
-    STK_TALLY_RESULTS_FOUND, /* in the store */
-    STK_TALLY_RESULTS_MADE,  /* by the function */
-    STK_TALLY_RESULTS_KEPT,  /* of these */
-    /* Batches that stoker.Loader sent to GPUs, and the time that this held up; added up over all
-     * processes. */
-    STK_TALLY_UPLOADS,               /* batches */
-    STK_TALLY_UPLOAD_BYTES,          /* of them */
-    STK_TALLY_UPLOAD_FLOAT_BYTES,    /* of these, in tensors of floats */
-    STK_TALLY_UPLOAD_UNLOCKED_BYTES, /* and in memory that is not locked for the GPU */
-    STK_TALLY_UPLOAD_SENDING_NS,     /* in which a batch was sent while its GPU had nothing to do */
-    STK_TALLY_UPLOAD_STALLED_NS,     /* in which a step had its batch, and that was on its way */
-    STK_TALLY_CUDA,                  /* processes that took batches, and use CUDA by torch */
-    STK_TALLY_START_NS, /* in which later passes waited for the first batch of workers begun anew */
-    /* Runs that were begun inside this one. */
-    STK_TALLY_INNER_RUNS,
-    STK_TALLY_INNER_OPENS,
-    STK_TALLY_INNER_HITS,
+#define COUNTER(slot, name, meaning) STK_TALLY_##slot,
+#include "base/tally.def"
+#undef COUNTER
     STK_TALLY_SLOTS,
     STK_TALLY_REASONS = STK_TALLY_RESIZED /* behind the last of them */,
     STK_TALLY_BATCH_REASONS = STK_TALLY_BATCH_KIND,

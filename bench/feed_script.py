@@ -110,21 +110,23 @@ def alone(data, how, threads):
     order, rows = drawn(data.batches("threads", 1))
     if how == "read":
         return read(order)
-    as_bytes, as_floats = (3, HWC, U8, None), rows[0].tail.order
+    as_bytes, as_floats = (3, HWC, U8, None), rows[0].tail.end
     assert as_floats[1:3] == (CHW, F32)
-    plans = [row.order(as_floats if how in ("planes", "floats") else as_bytes) for row in rows]
+    plans = [row.request(as_floats if how in ("planes", "floats") else as_bytes) for row in rows]
     if how == "region":
         plans = [without_resize(plan) for plan in plans]
     return decode(order, plans, BATCH if how in ("floats", "rows") else threads, threads)
 
 
 def without_resize(plan):
-    left, top, right, bottom = plan[0]
-    return (plan[0], (right - left, bottom - top), plan[2], 0, *plan[4:])
+    (crop, _, _, *rest), *more = plan
+    left, top, right, bottom = crop
+    return ((crop, (right - left, bottom - top), 0, *rest), *more)
 
 
 def bytes_of(plan):
-    return plan[1][0] * plan[1][1] * plan[6] * (4 if plan[8] == F32 else 1)
+    (_, (width, height), *_), _, (channels, _, type, _) = plan
+    return width * height * channels * (4 if type == F32 else 1)
 
 
 def at_once(work, threads):

@@ -77,16 +77,16 @@ def by_python(maker, files, paths, drawn):
                 row = maker.make(path, files.head(i))
             except Exception:  # what is not noted is decoded, and there is nothing
                 row = None
-            made.append(row.order(END) if type(row) is PlannedImage else None)
+            made.append(row.request(END) if type(row) is PlannedImage else None)
     return made
 
 
 def at_once(maker, files, paths, drawn):
-    """Returns (orders, how many were left to Python). For those that are, the order is Python's."""
+    """Returns (plans, how many were left to Python). For those that are, the plan is Python's."""
     made, at, left = [], 0, 0
     while at < len(paths):
         end = maker.draw(at, files, drawn.memory)
-        made += [maker.noted(paths[i], files.head(i)[:2], files.drawn(i)).order(END)
+        made += [maker.noted(paths[i], files.head(i)[:2], files.drawn(i)).request(END)
                  for i in range(at, end)]
         at = end
         if at < len(paths) and not maker.learn(files.head(at)):
@@ -95,7 +95,7 @@ def at_once(maker, files, paths, drawn):
                     row = maker.make(paths[at], files.head(at))
                 except Exception:
                     row = None
-            made.append(row.order(END) if type(row) is PlannedImage else None)
+            made.append(row.request(END) if type(row) is PlannedImage else None)
             at, left = at + 1, left + 1
     return made, left
 

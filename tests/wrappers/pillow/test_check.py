@@ -106,7 +106,7 @@ def test_what_differs_is_left_to_pillow(report, tmp_path):
     assert none[:3] == [0, [], False] or none[0] == 0 and none[2] is False
     assert none[3] == {"images": 0, "settled": {"unproven": 1}, "resized": 1}
     assert none[4] == good[4]
-    resize = report(before=wrong("plan[3] == 2"), home=tmp_path / "c")
+    resize = report(before=wrong("plan[0][2] == 2"), home=tmp_path / "c")
     assert resize[:3] == [7, [1, 3, 4, 5], True]
     assert resize[3] == {"images": 1, "settled": {}, "resized": 0} and resize[4] == good[4]
 

@@ -156,12 +156,13 @@ def test_sizes_beyond_those_of_c(size):
         hooked.open(io.BytesIO(data)).resize(size)
     with pytest.raises((OverflowError, ValueError, MemoryError)):
         stoker.decode(data, size=size)
-    whole = (0, 0, 2, 3), (2, 3), (0.0, 0.0, 2.0, 3.0), 0, 0, 0, 4, 0, 0, None
+    pixels = 4, 0, 0, None
+    whole = ((0, 0, 2, 3), (2, 3), 0, 0, None, 0), 0, pixels
     for shape in (1 << 32 | 2, 3, 4), (1 << 31, 1 << 31, 4), (-1, 3, 4):
         with pytest.raises((OverflowError, ValueError)):
             stoker._core.transform(b"" if shape[1] > 3 else bytes(24), shape, whole, None)
     with pytest.raises((OverflowError, ValueError)):
-        stoker._core.transform(bytes(24), (2, 3, 4), whole[:1] + (size,) + whole[2:], None)
+        stoker._core.transform(bytes(24), (2, 3, 4), (((0, 0, 2, 3), size, 0, 0, None, 0), 0, pixels), None)
 
 
 def test_one_number_for_all_channels():

@@ -330,8 +330,8 @@ def test_written_over_while_it_is_read(run, tmp_path):
                 return _core.identify(fd)
         sources._core = Core()
         source = sources.of_path(path)
-        order = ((0, 0, 90, 70), (90, 70), (0.0, 0.0, 90.0, 70.0), 0, 0, 0, 3, 0, 0, None)
-        seen = [source.link, hashlib.sha1(source.decode(order, None)).hexdigest()]
+        plan = ((0, 0, 90, 70), (90, 70), 0, 0, None, 0), 0, (3, 0, 0, None)
+        seen = [source.link, hashlib.sha1(source.decode(plan, None)).hexdigest()]
         sources._core = _core
         wait()
         print(json.dumps(seen + [see(path), see(path)]))

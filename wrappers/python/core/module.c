@@ -2,9 +2,11 @@
  * stoker._core: its functions and its types. Nothing is decided here: which images are decoded is
  * stoker/_pillow/hook.py's matter.
  */
+#include "base/tally.h"
 #include "wrappers/python/core/common/functions.h"
 #include "wrappers/python/core/feed/feed.h"
 #include "wrappers/python/core/shm/shm.h"
+#include "wrappers/python/core/steps/steps.h"
 
 /* A function that takes its arguments as they lie. */
 #define FAST(function) ((PyCFunction)(void (*)(void))(function))
@@ -39,8 +41,36 @@ static int add_types(PyObject *module)
     return 0;
 }
 
+static const struct {
+    const char *name;
+    int value;
+} numbers[] = {
+#define COUNTER(slot, name, meaning) {#slot, STK_TALLY_##slot},
+#include "base/tally.def"
+#undef COUNTER
+#define STEP(kind) {"STEP_" #kind, STEP_##kind},
+#include "wrappers/python/core/steps/kinds.def"
+#undef STEP
+};
+
+/* Adds the counters' numbers, for count(), and those of the kinds of steps. 0, or -1 with an
+ * exception set. */
+static int add_numbers(PyObject *module)
+{
+    int status = 0;
+    for (size_t i = 0; status == 0 && i < sizeof numbers / sizeof numbers[0]; i++) {
+        status = PyModule_AddIntConstant(module, numbers[i].name, numbers[i].value);
+    }
+    return status;
+}
+
+static int fill(PyObject *module)
+{
+    return add_types(module) != 0 ? -1 : add_numbers(module);
+}
+
 /* Py_mod_exec is a pointer to an object, by its type. */
-static PyModuleDef_Slot slots[] = {{Py_mod_exec, (void *)(uintptr_t)add_types}, {0, NULL}};
+static PyModuleDef_Slot slots[] = {{Py_mod_exec, (void *)(uintptr_t)fill}, {0, NULL}};
 
 static struct PyModuleDef definition = {
     PyModuleDef_HEAD_INIT, "_core", NULL, 0, methods, slots, NULL, NULL, NULL,

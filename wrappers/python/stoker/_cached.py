@@ -5,7 +5,6 @@ import inspect
 import time
 
 from . import _core
-from ._base import counters
 from ._store import functions, keys, pack, samples
 from ._store.claim import Claim
 
@@ -45,7 +44,7 @@ def _put(store, place, packed):
     for this value would compute it again."""
     end = time.monotonic() + _PATIENCE_S
     if store.put(place, packed):
-        _core.count(counters.RESULTS_KEPT)
+        _core.count(_core.RESULTS_KEPT)
         while not store.flush() and time.monotonic() < end:
             time.sleep(0.001)
 
@@ -90,14 +89,14 @@ class _Cached:
 
     def _compute(self, arguments, options):
         packed = memoryview(pack.pack(self._function(*arguments, **options)))
-        _core.count(counters.RESULTS_MADE)
+        _core.count(_core.RESULTS_MADE)
         return packed
 
     def _find(self, store, place):
         """Returns the packed value, or None."""
         packed = store.get(place)
         if packed is not None:
-            _core.count(counters.RESULTS_FOUND)
+            _core.count(_core.RESULTS_FOUND)
         return packed
 
     def _fill(self, store, place, arguments, options):

@@ -6,7 +6,6 @@ import struct
 import sys
 
 from . import _core
-from ._base.counters import IMAGES
 from ._store import sources
 
 _FILTERS = {"nearest": 0, "box": 1, "bilinear": 2, "hamming": 3, "bicubic": 4, "lanczos": 5}
@@ -119,18 +118,18 @@ def _decode(row, source, box=None, size=None, filter="bilinear", flip=None, layo
     frame = source.frame()
     if frame is None:
         raise ValueError("no JPEG")
-    order = _order_of(frame, box, size, filter, flip, layout, dtype, mean, std)
-    result = source.decode(order, _new_out(order, row) if out is None else out)
+    request = _request_of(frame, box, size, filter, flip, layout, dtype, mean, std)
+    result = source.decode(request, _new_out(request, row) if out is None else out)
     if type(result) is int:
         if result == -3:
             raise MemoryError
         raise ValueError(_ERRORS.get(result, "cannot be decoded"))
-    _core.count(IMAGES)
+    _core.count(_core.IMAGES)
     return result
 
 
-def _order_of(frame, box, size, filter, flip, layout, dtype, mean, std):
-    """Returns the order as the decoder takes it (core/decode/plan_request.h)."""
+def _request_of(frame, box, size, filter, flip, layout, dtype, mean, std):
+    """Returns the plan as the decoder takes it (core/decode/plan_request.h)."""
     width, height, components = frame
     channels = 1 if components == 1 else 3
     left, top, right, bottom = crop = (0, 0, width, height) if box is None else tuple(box)
@@ -139,13 +138,13 @@ def _order_of(frame, box, size, filter, flip, layout, dtype, mean, std):
     if layout not in _LAYOUTS or flip not in _FLIPS:
         raise ValueError("layout must be HWC or CHW, flip h, v or hv")
     table = _table(mean, std, channels) if is_float else None
-    return (crop, size, (0.0, 0.0, right - left, bottom - top), _filter_number(filter),
-            _pass_order(), _FLIPS[flip], channels, _LAYOUTS[layout], int(is_float), table)
+    geometry = crop, size, _filter_number(filter), _FLIPS[flip], None, 0
+    return geometry, _pass_order(), (channels, _LAYOUTS[layout], int(is_float), table)
 
 
-def _new_out(order, row):
-    """Returns a new array for the pixels of an order."""
-    size, channels, layout, is_float = order[1], *order[6:9]
+def _new_out(request, row):
+    """Returns a new array for the pixels of a plan."""
+    (_, size, *_), _, (channels, layout, is_float, _) = request
     shape = (channels, size[1], size[0]) if layout else (size[1], size[0], channels)
     return _new_array(shape, bool(is_float), row)
 

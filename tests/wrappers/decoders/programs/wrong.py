@@ -15,18 +15,18 @@ sources = sys.modules[package().__name__ + "._store.sources"]
 core = sources._core
 
 
-def erring(pixels, order, out):
-    if sys.argv[3] == "all" or (sys.argv[3] == "grey" and order[6] == 1):
+def erring(pixels, request, out):
+    if sys.argv[3] == "all" or (sys.argv[3] == "grey" and request[2][0] == 1):
         memoryview(out).cast("B")[0] ^= 1
     return pixels
 
 
 class Wrong:
-    def decode(self, data, order, out):
-        return erring(core.decode(data, order, out), order, out)
+    def decode(self, data, request, out):
+        return erring(core.decode(data, request, out), request, out)
 
-    def decode_stored(self, data, link, order, out, entry=None):
-        return erring(core.decode_stored(data, link, order, out, entry), order, out)
+    def decode_stored(self, data, link, request, out, entry=None):
+        return erring(core.decode_stored(data, link, request, out, entry), request, out)
 
     def __getattr__(self, name):
         return getattr(core, name)

@@ -58,30 +58,74 @@ static int take_table(struct plan_request *request, PyObject *table)
     return 0;
 }
 
-int plan_of(struct stk_plan *plan, PyObject *tuple, PyObject **table)
+/* Reads a box of numbers that are not negative; None leaves it as it is. Returns false with an
+ * exception set. */
+static int take_window(PyObject *object, void *box)
 {
+    uint32_t *at = box;
+    return object == Py_None || PyArg_ParseTuple(object, "O&O&O&O&", take_u32, &at[0], take_u32,
+                                                 &at[1], take_u32, &at[2], take_u32, &at[3]);
+}
+
+int geometry_of(struct stk_plan *plan, PyObject *tuple)
+{
+    int filter;
+    int32_t *crop = plan->crop;
     *plan = (struct stk_plan){0};
-    int filter, order, layout, type;
-    uint32_t *window = plan->window;
-    if (!PyArg_ParseTuple(tuple, "(iiii)(O&O&)(ffff)iiO&O&iiO|(O&O&O&O&)O&;not a plan",
-                          &plan->crop[0], &plan->crop[1], &plan->crop[2], &plan->crop[3], take_u32,
-                          &plan->width, take_u32, &plan->height, &plan->box[0], &plan->box[1],
-                          &plan->box[2], &plan->box[3], &filter, &order, take_u32, &plan->flip,
-                          take_u32, &plan->channels, &layout, &type, table, take_u32, &window[0],
-                          take_u32, &window[1], take_u32, &window[2], take_u32, &window[3],
-                          take_u32, &plan->turn)) {
+    if (!PyArg_ParseTuple(tuple, "(iiii)(O&O&)iO&O&O&;not a geometry", &crop[0], &crop[1], &crop[2],
+                          &crop[3], take_u32, &plan->width, take_u32, &plan->height, &filter,
+                          take_u32, &plan->flip, take_window, plan->window, take_u32,
+                          &plan->turn)) {
         return -1;
     }
-    if (plan->channels == 0 || plan->channels > 4 || plan->width > INT_MAX ||
-        plan->height > INT_MAX) {
+    if (plan->width > INT_MAX || plan->height > INT_MAX) {
         PyErr_SetString(PyExc_ValueError, "no such image");
         return -1;
     }
+    plan->box[2] = (float)((int64_t)crop[2] - crop[0]);
+    plan->box[3] = (float)((int64_t)crop[3] - crop[1]);
     plan->filter = (enum stk_filter)filter;
-    plan->order = (enum stk_pass_order)order;
+    return 0;
+}
+
+PyObject *geometry_from(const struct stk_plan *plan)
+{
+    const uint32_t *window = plan->window;
+    PyObject *wanted = window[2] > window[0]
+                           ? Py_BuildValue("IIII", window[0], window[1], window[2], window[3])
+                           : Py_NewRef(Py_None);
+    return Py_BuildValue("(iiii)(II)iINI", plan->crop[0], plan->crop[1], plan->crop[2],
+                         plan->crop[3], plan->width, plan->height, (int)plan->filter, plan->flip,
+                         wanted, plan->turn);
+}
+
+int layout_of(struct stk_plan *plan, PyObject *tuple, PyObject **table)
+{
+    int layout, type;
+    if (!PyArg_ParseTuple(tuple, "O&iiO;not a layout", take_u32, &plan->channels, &layout, &type,
+                          table)) {
+        return -1;
+    }
+    if (plan->channels == 0 || plan->channels > 4) {
+        PyErr_SetString(PyExc_ValueError, "no such image");
+        return -1;
+    }
     plan->layout = (enum stk_layout)layout;
     plan->type = (enum stk_type)type;
     return 0;
+}
+
+int plan_of(struct stk_plan *plan, PyObject *tuple, PyObject **table)
+{
+    int order;
+    PyObject *geometry, *layout;
+    if (!PyArg_ParseTuple(tuple, "O!iO!;not a plan", &PyTuple_Type, &geometry, &order,
+                          &PyTuple_Type, &layout) ||
+        geometry_of(plan, geometry) != 0) {
+        return -1;
+    }
+    plan->order = (enum stk_pass_order)order;
+    return layout_of(plan, layout, table);
 }
 
 static int take_out(struct plan_request *request, PyObject *out)

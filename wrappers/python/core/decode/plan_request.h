@@ -16,11 +16,21 @@ struct plan_request {
     struct stk_target target;
 };
 
-/* Reads a plan from a tuple: (crop, size, box, filter, pass order, flip, channels, layout, type,
- * table), in the order of struct stk_plan and with its numbers. A window and a turn may follow. The
- * table is left out: `*table` is the tuple's object, borrowed. Returns 0, or -1 with an exception
- * set. */
+/*
+ * A plan is a tuple (geometry, pass order, layout) of Python's, with the numbers of struct
+ * stk_plan:
+ *
+ *     geometry   (crop, (width, height), filter, flip, window or None, turn)
+ *     layout     (channels, layout, type, table)
+ *
+ * Each function that reads a part returns 0, or -1 with an exception set. geometry_of() begins a
+ * plan: it sets all else to 0. The table is left out: `*table` is the tuple's object, borrowed.
+ */
 int plan_of(struct stk_plan *plan, PyObject *tuple, PyObject **table);
+int geometry_of(struct stk_plan *plan, PyObject *tuple);
+int layout_of(struct stk_plan *plan, PyObject *tuple, PyObject **table);
+/* Returns the geometry of a plan, or NULL with an exception set. */
+PyObject *geometry_from(const struct stk_plan *plan);
 size_t plan_table_bytes(const struct stk_plan *plan); /* the size that its table must have */
 /* Computes the size of the plan's result. */
 void plan_size(const struct stk_plan *plan, uint32_t *width, uint32_t *height);

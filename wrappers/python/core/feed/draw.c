@@ -126,7 +126,7 @@ PyObject *files_drawn_size(PyObject *self, PyObject *unused)
     return Py_BuildValue("II", found[0], found[1]);
 }
 
-/* files.drawn(i): the geometry of the plan of one that was drawn (step_request.h). */
+/* files.drawn(i): the geometry of the plan of one that was drawn (plan_request.h). */
 PyObject *files_drawn(PyObject *self, PyObject *number)
 {
     const struct item *item = files_item((struct files *)self, number);

@@ -230,10 +230,9 @@ static PyObject *files_head(PyObject *self, PyObject *number)
 
 /* ---- decoding ---- */
 
-/* How the images of a batch end. */
+/* The layout of a batch's images (plan_request.h). */
 struct end {
-    uint32_t channels;
-    int layout, type;
+    struct stk_plan plan; /* of which only the layout is set */
     PyObject *table;
 };
 
@@ -260,20 +259,20 @@ static int take_row(struct files *files, Py_ssize_t i, PyObject *table, size_t r
 static int take_drawn(struct files *files, Py_ssize_t i, const struct end *end, size_t row_bytes)
 {
     struct stk_plan *plan = &files->items[i].plan;
-    plan->channels = end->channels;
-    plan->layout = (enum stk_layout)end->layout;
-    plan->type = (enum stk_type)end->type;
+    plan->channels = end->plan.channels;
+    plan->layout = end->plan.layout;
+    plan->type = end->plan.type;
     return take_row(files, i, end->table, row_bytes);
 }
 
 /* The plans that Python has made: {i: plan}. */
-static int take_orders(struct files *files, PyObject *orders, size_t row_bytes)
+static int take_requests(struct files *files, PyObject *requests, size_t row_bytes)
 {
     Py_ssize_t at = 0;
-    PyObject *number, *order, *table;
-    while (PyDict_Next(orders, &at, &number, &order)) {
+    PyObject *number, *request, *table;
+    while (PyDict_Next(requests, &at, &number, &request)) {
         struct item *item = files_item(files, number);
-        if (item == NULL || plan_of(&item->plan, order, &table) != 0 ||
+        if (item == NULL || plan_of(&item->plan, request, &table) != 0 ||
             take_row(files, item - files->items, table, row_bytes) != 0) {
             return -1;
         }
@@ -281,7 +280,7 @@ static int take_orders(struct files *files, PyObject *orders, size_t row_bytes)
     return 0;
 }
 
-static int take_plans(struct files *files, PyObject *orders, const struct end *end,
+static int take_plans(struct files *files, PyObject *requests, const struct end *end,
                       size_t row_bytes)
 {
     for (Py_ssize_t i = 0; i < files->count; i++) {
@@ -291,7 +290,7 @@ static int take_plans(struct files *files, PyObject *orders, const struct end *e
             return -1;
         }
     }
-    return take_orders(files, orders, row_bytes);
+    return take_requests(files, requests, row_bytes);
 }
 
 static int take_out(struct files *files, PyObject *out, size_t row_bytes)
@@ -307,22 +306,23 @@ static int take_out(struct files *files, PyObject *out, size_t row_bytes)
     return 0;
 }
 
-/* files.decode(orders, end, out, row_bytes): begins to decode what was drawn, with `end` (channels,
- * layout, type, table), and those for which there is an order {i: plan}, each to where its row lies
- * in `out`. Once after each read(). */
+/* files.decode(requests, layout, out, row_bytes): begins to decode what was drawn, with this
+ * layout, and those in `requests`, {i: plan}, each to where its row lies in `out`. Once after each
+ * read(). plan_request.h describes plans and layouts. */
 static PyObject *files_decode(PyObject *self, PyObject *arguments)
 {
     struct files *files = (struct files *)self;
-    PyObject *orders, *out;
+    PyObject *requests, *layout, *out;
     Py_ssize_t row_bytes;
     struct end end;
     struct thread_pool *pool = files_idle_pool(files);
     if (pool == NULL ||
-        !PyArg_ParseTuple(arguments, "O!(O&iiO)On", &PyDict_Type, &orders, take_u32, &end.channels,
-                          &end.layout, &end.type, &end.table, &out, &row_bytes)) {
+        !PyArg_ParseTuple(arguments, "O!O!On", &PyDict_Type, &requests, &PyTuple_Type, &layout,
+                          &out, &row_bytes) ||
+        layout_of(&end.plan, layout, &end.table) != 0) {
         return NULL;
     }
-    if (files->has_out || row_bytes <= 0 || end.channels - 1 > 3) {
+    if (files->has_out || row_bytes <= 0) {
         PyErr_SetString(PyExc_ValueError, "rows of some size, once");
         return NULL;
     }
@@ -330,7 +330,7 @@ static PyObject *files_decode(PyObject *self, PyObject *arguments)
         return NULL;
     }
     files->plans = Py_NewRef(arguments);
-    if (take_plans(files, orders, &end, (size_t)row_bytes) != 0) {
+    if (take_plans(files, requests, &end, (size_t)row_bytes) != 0) {
         return NULL;
     }
     files->group.work = item_decode;

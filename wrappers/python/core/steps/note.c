@@ -12,31 +12,6 @@ struct noting {
     PyObject *generator; /* torch's, or None */
 };
 
-static int take_geometry(struct sketch *sketch, PyObject *tuple)
-{
-    int filter;
-    PyObject *window;
-    uint32_t flip;
-    struct stk_plan *plan = &sketch->plan;
-    if (!PyArg_ParseTuple(tuple, "(iiii)(O&O&)iO&O", &plan->crop[0], &plan->crop[1], &plan->crop[2],
-                          &plan->crop[3], take_u32, &plan->width, take_u32, &plan->height, &filter,
-                          take_u32, &flip, &window)) {
-        return -1;
-    }
-    plan->filter = (enum stk_filter)filter;
-    plan->flip = flip;
-    uint32_t *at = plan->window;
-    if (window != Py_None && !PyArg_ParseTuple(window, "O&O&O&O&", take_u32, &at[0], take_u32,
-                                               &at[1], take_u32, &at[2], take_u32, &at[3])) {
-        return -1;
-    }
-    uint32_t width, height;
-    plan_size(plan, &width, &height);
-    sketch->width = width;
-    sketch->height = height;
-    return 0;
-}
-
 static int take_noting(struct noting *noting, PyObject *arguments)
 {
     PyObject *steps, *geometry;
@@ -47,7 +22,14 @@ static int take_noting(struct noting *noting, PyObject *arguments)
         return -1;
     }
     noting->at = (size_t)at;
-    return steps_of(&noting->steps, steps) != 0 ? -1 : take_geometry(&noting->sketch, geometry);
+    if (steps_of(&noting->steps, steps) != 0 || geometry_of(&noting->sketch.plan, geometry) != 0) {
+        return -1;
+    }
+    uint32_t width, height;
+    plan_size(&noting->sketch.plan, &width, &height);
+    noting->sketch.width = width;
+    noting->sketch.height = height;
+    return 0;
 }
 
 /* Returns a number that a method of the tensor returns, or 0 with an exception set. */
@@ -95,7 +77,7 @@ static PyObject *rest_of(const struct sketch *sketch)
 /*
  * note(steps, at, geometry, channels, generator): notes the steps from the at-th on, with numbers
  * that are drawn from torch's generator (None: nothing is drawn). The image has so many channels,
- * and a plan of this geometry so far (step_request.h). Returns (the place of the first step that
+ * and a plan of this geometry so far (plan_request.h). Returns (the place of the first step that
  * is not noted, the new geometry or None if it is unchanged, what the last noted step has left).
  * That is None, a box (left, top, right, bottom) to crop to, or ((width, height), filter) to resize
  * to.

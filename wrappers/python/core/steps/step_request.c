@@ -29,17 +29,6 @@ int steps_of(struct steps *steps, PyObject *tuple)
     return 0;
 }
 
-PyObject *geometry_from(const struct stk_plan *plan)
-{
-    const uint32_t *window = plan->window;
-    PyObject *wanted = window[2] > window[0]
-                           ? Py_BuildValue("IIII", window[0], window[1], window[2], window[3])
-                           : Py_NewRef(Py_None);
-    return Py_BuildValue("(iiii)(II)iIN", plan->crop[0], plan->crop[1], plan->crop[2],
-                         plan->crop[3], plan->width, plan->height, (int)plan->filter, plan->flip,
-                         wanted);
-}
-
 struct numbers *numbers_in(void *memory, size_t bytes)
 {
     struct numbers *numbers = memory;

@@ -1,4 +1,4 @@
-/* Steps and plans' geometry as Python passes them. */
+/* Steps as Python passes them. */
 #ifndef STK_PYTHON_STEPS_STEP_REQUEST_H
 #define STK_PYTHON_STEPS_STEP_REQUEST_H
 
@@ -8,9 +8,6 @@
 /* Reads steps from a tuple of tuples (kind, filter, height, width, values). Further elements of a
  * step are the caller's. Returns 0, or -1 with an exception set. */
 int steps_of(struct steps *steps, PyObject *tuple);
-/* Returns the geometry of a plan, ((crop), (size), filter, flip, (window) or None), or NULL with an
- * exception set. */
-PyObject *geometry_from(const struct stk_plan *plan);
 /* Returns the generator's state in this memory, or NULL with an exception set if it is none from
  * which numbers can be drawn. */
 struct numbers *numbers_in(void *memory, size_t bytes);

@@ -97,9 +97,8 @@ static int64_t edge_of(double square, double error)
 static int try_region(const struct step *step, const struct sketch *sketch, struct numbers *numbers,
                       int64_t *width, int64_t *height)
 {
-    const double *values = step->values;
-    struct about share = uniform(numbers, values[0], values[1]);
-    struct about shape = uniform(numbers, values[2], values[3]);
+    struct about share = uniform(numbers, step->region.least_share, step->region.most_share);
+    struct about shape = uniform(numbers, step->region.least_log, step->region.most_log);
     double area = (double)(sketch->width * sketch->height) * share.value;
     double error = share.error / share.value + shape.error + 0x1p-21;
     double aspect = exp(shape.value);
@@ -124,7 +123,7 @@ static void crop_anywhere(struct sketch *sketch, struct numbers *numbers, int64_
 static bool crop_in_shape(const struct step *step, struct sketch *sketch)
 {
     double width = (double)sketch->width, height = (double)sketch->height;
-    double least = step->values[4], most = step->values[5], shape = width / height;
+    double least = step->region.least_shape, most = step->region.most_shape, shape = width / height;
     if (shape < least) {
         height = rint(width / least);
     } else if (shape > most) {
@@ -159,9 +158,9 @@ static bool draw_region(const struct step *step, struct sketch *sketch, struct n
 
 static bool draw_crop(const struct step *step, struct sketch *sketch, struct numbers *numbers)
 {
-    const double *pad = step->values, channels = step->values[4];
-    int64_t more_height = sketch->height + (int64_t)(pad[1] + pad[3]) - step->height;
-    int64_t more_width = sketch->width + (int64_t)(pad[0] + pad[2]) - step->width;
+    double left_pad = step->pad.left, top_pad = step->pad.top, channels = step->pad.channels;
+    int64_t more_height = sketch->height + (int64_t)(top_pad + step->pad.bottom) - step->height;
+    int64_t more_width = sketch->width + (int64_t)(left_pad + step->pad.right) - step->width;
     bool each = step->kind == STEP_CROP_EACH;
     int64_t top = 0, left = 0;
     if (more_height < 0 || more_width < 0 || (channels != 0 && channels != sketch->channels)) {
@@ -173,13 +172,13 @@ static bool draw_crop(const struct step *step, struct sketch *sketch, struct num
     if (more_width > 0 || (!each && more_height > 0)) {
         left = numbers_below(numbers, (uint32_t)more_width + 1);
     }
-    crop(sketch, left - (int64_t)pad[0], top - (int64_t)pad[1], step->width, step->height);
+    crop(sketch, left - (int64_t)left_pad, top - (int64_t)top_pad, step->width, step->height);
     return true;
 }
 
 static bool draw_flip(const struct step *step, struct sketch *sketch, struct numbers *numbers)
 {
-    if ((float)numbers_share(numbers) < (float)step->values[0]) {
+    if ((float)numbers_share(numbers) < (float)step->probability) {
         sketch->plan.flip ^= (unsigned)step->filter;
         sketch->changed = true;
     }
@@ -224,7 +223,7 @@ static bool resize_all(const struct step *step, struct sketch *sketch)
 
 static bool does_draw(const struct step *step)
 {
-    return step->kind != STEP_RESIZE && step->kind != STEP_CENTER_CROP;
+    return step->kind >= STEP_CROP;
 }
 
 static bool note(const struct step *step, struct sketch *sketch, struct numbers *numbers)
@@ -237,6 +236,10 @@ static bool note(const struct step *step, struct sketch *sketch, struct numbers 
         return resize_all(step, sketch);
     case STEP_CENTER_CROP:
         return crop_center(step, sketch);
+    case STEP_BOX:
+        crop(sketch, (int64_t)step->place.left, (int64_t)step->place.top, step->width,
+             step->height);
+        return true;
     case STEP_CROP:
     case STEP_CROP_EACH:
         return draw_crop(step, sketch, numbers);

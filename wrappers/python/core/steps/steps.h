@@ -12,24 +12,32 @@
 #include "decode/decode.h"
 #include "wrappers/python/core/steps/numbers.h"
 
-/* The numbers are those of steps.py. */
 enum step_kind {
-    STEP_RESIZE,      /* to height x width; width 0: its shorter edge to `height` */
-    STEP_CENTER_CROP, /* of height x width */
-    STEP_CROP, /* of height x width, anywhere; both places are drawn unless only one is possible */
-    STEP_CROP_EACH, /* the same size; each place is drawn unless only one is possible */
-    STEP_REGION,    /* of a drawn size and shape, resized to height x width */
-    STEP_FLIP,      /* in the direction that `filter` says (STK_FLIP_*) */
+#define STEP(kind) STEP_##kind,
+#include "wrappers/python/core/steps/kinds.def"
+#undef STEP
 };
 
 struct step {
     int kind;
     int filter; /* enum stk_filter, of a resize */
     uint32_t height, width;
-    /* For a region: the limits of its share of the area, of the logarithm of its shape, and of its
-     * shape. For a crop anywhere: what the image is padded by (left, top, right, bottom), and the
-     * channels that it must have (0: any). For a flip: the probability. */
-    double values[6];
+    union {
+        double values[6]; /* as Python passes them */
+        struct {
+            double least_share, most_share; /* of the image's area */
+            double least_log, most_log;     /* of the shape */
+            double least_shape, most_shape;
+        } region;
+        struct {
+            double left, top, right, bottom; /* by which the image is padded */
+            double channels;                 /* that it must have; 0: any */
+        } pad;                               /* of a crop anywhere */
+        struct {
+            double left, top;
+        } place;            /* of a box */
+        double probability; /* of a flip */
+    };
 };
 
 #define STEPS_MOST 16

@@ -7,7 +7,6 @@ the library.
 
 from .. import _core
 from .._base import header
-from .._base.counters import IMAGES
 from .._proof import answers, images
 from .._store import sources
 
@@ -31,14 +30,14 @@ class Way:
 
 
 class Found:
-    """The pixels of a JPEG that are to be made: the decoder's order, the shape of rows, the orientation."""
+    """The pixels of a JPEG that are to be made: the decoder's plan, the shape of rows, the orientation."""
 
-    __slots__ = ("order", "shape", "turn")
+    __slots__ = ("request", "shape", "turn")
 
     def __init__(self, size, pixels, turn):
         width, height = size
         channels, layout = pixels
-        self.order = ((0, 0, width, height), size, (0.0, 0.0, width, height), 0, 0, 0, channels, layout, 0, None)
+        self.request = ((0, 0, width, height), size, 0, 0, None, 0), 0, (channels, layout, 0, None)
         self.shape = height, width, channels
         self.turn = turn
 
@@ -46,8 +45,8 @@ class Found:
 class _Sample(sources.Bytes):
     """An image of the self-test. No form of it is kept."""
 
-    def decode(self, order, out):
-        return _core.decode(self.data, order, out)
+    def decode(self, request, out):
+        return _core.decode(self.data, request, out)
 
 
 class Library:
@@ -71,7 +70,7 @@ class Library:
         found = self._found(source, self.ways[way], self.proven()[way])
         result = None if found is None else self._made(source, found)
         if result is not None:
-            _core.count(IMAGES)
+            _core.count(_core.IMAGES)
         return result
 
     def takes(self, way):
@@ -99,7 +98,7 @@ class Library:
             result, memory = self.empty(found.shape)
         except MemoryError:  # the library's own says it in its way
             return None
-        if type(source.decode(found.order, memory)) is int:
+        if type(source.decode(found.request, memory)) is int:
             return None
         return result if found.turn == 1 else self.turned(result, found.turn)
 

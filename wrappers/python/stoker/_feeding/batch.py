@@ -65,8 +65,8 @@ class Batch:
         if layout is None:
             return
         self._memory = self._feed.buffer_pool.take(len(self._paths) * layout.row_bytes)
-        orders = {i: row.order(layout.end) for i, row in self._rows.items() if type(row) is PlannedImage}
-        self.files.decode(orders, layout.end, self._memory, layout.row_bytes)
+        requests = {i: row.request(layout.end) for i, row in self._rows.items() if type(row) is PlannedImage}
+        self.files.decode(requests, layout.end, self._memory, layout.row_bytes)
 
     def _find_layout(self):
         """Returns the Layout, or None if the images have no common one."""

@@ -6,7 +6,6 @@ from collections import deque
 from time import monotonic_ns
 
 from .. import _core
-from .._base import counters
 from .._base.processors import processors
 from .._store import sources
 from .._torch import ahead
@@ -77,7 +76,7 @@ class Epoch:
         try:
             return batch.result()
         finally:
-            _core.count(counters.FETCH_NS, monotonic_ns() - began)
+            _core.count(_core.FETCH_NS, monotonic_ns() - began)
             batch.files.let_go()
             self._idle.append(batch.files)
 
@@ -112,7 +111,7 @@ class Epoch:
                     return False
                 began = monotonic_ns()
                 batch.plan(self._rng)
-                _core.count(counters.FETCH_NS, monotonic_ns() - began)
+                _core.count(_core.FETCH_NS, monotonic_ns() - began)
         return True
 
     def close(self):

@@ -18,7 +18,7 @@ class Layout:
     def __init__(self, dtype, shape, end):
         self.dtype = dtype
         self.shape = shape  # of one image
-        self.end = end  # the end of its order, as the decoder takes it
+        self.end = end  # the layout of its pixels, as the decoder takes it
         self.row_bytes = shape.numel() * (4 if dtype is torch.float32 else 1)
 
     def batch(self, count, memory):
@@ -56,7 +56,7 @@ def _find(tail, size):
         end = 3, HWC, U8, None
     else:
         row = tail.finished(tail.tensor(size)[0])
-        channels, _, of_numbers, table = tail.order
+        channels, _, of_numbers, table = tail.end
         end = channels, CHW, of_numbers, table
     batch = default_collate([row, row])
     is_plain = (type(batch) is torch.Tensor and batch.shape == (2, *row.shape)

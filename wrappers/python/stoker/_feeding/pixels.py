@@ -19,9 +19,9 @@ class PlannedImage:
         self.lazy = lazy
         self.tail = tail  # None: it ends as an image
 
-    def order(self, end):
-        """Returns the order for _core.Files.decode(). `end` is the layout of the pixels."""
-        return self.lazy.order(end)
+    def request(self, end):
+        """Returns the plan for _core.Files.decode(). `end` is the layout of the pixels."""
+        return self.lazy.request(end)
 
     def done(self):
         """Makes the tensor now, and returns it."""
@@ -54,8 +54,8 @@ class _LazyJpeg:
             self._source = source
         return self._source
 
-    def decode(self, order, out):
-        return self._read().decode(order, out)
+    def decode(self, request, out):
+        return self._read().decode(request, out)
 
     def probe(self):
         return self._read().probe()
@@ -112,7 +112,7 @@ class Maker:
 
     def noted(self, path, image_size, drawn):
         """Returns the PlannedImage of an image that draw() planned (_core.Files.drawn)."""
-        plan = Plan.with_geometry(_LazyJpeg(path, image_size), drawn)
+        plan = Plan(_LazyJpeg(path, image_size), *drawn)
         return PlannedImage(lazy_images.LazyImage(plan), self.tail)
 
     def make(self, path, head):

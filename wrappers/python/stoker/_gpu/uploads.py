@@ -10,7 +10,6 @@ import os
 from time import monotonic_ns
 
 from .. import _core
-from .._base import counters
 from .fences import passed
 
 
@@ -41,11 +40,11 @@ class Uploads:
     def end(self):
         """Counts the begun batch, all of which is on its way."""
         if self._place.is_idle():
-            _core.count(counters.UPLOAD_SENDING_NS, monotonic_ns() - self._began)
-        _core.count(counters.UPLOADS)
-        _core.count(counters.UPLOAD_BYTES, self._bytes)
-        _core.count(counters.UPLOAD_FLOAT_BYTES, self._floats)
-        _core.count(counters.UPLOAD_UNLOCKED_BYTES, self._unlocked)
+            _core.count(_core.UPLOAD_SENDING_NS, monotonic_ns() - self._began)
+        _core.count(_core.UPLOADS)
+        _core.count(_core.UPLOAD_BYTES, self._bytes)
+        _core.count(_core.UPLOAD_FLOAT_BYTES, self._floats)
+        _core.count(_core.UPLOAD_UNLOCKED_BYTES, self._unlocked)
 
     def ask(self, fence):
         """Notes that the program takes the batch before this fence."""
@@ -54,7 +53,7 @@ class Uploads:
 
     def look(self):
         for fence, noted in passed(self._late):
-            _core.count(counters.UPLOAD_STALLED_NS, self._place.between_ns(noted, fence))
+            _core.count(_core.UPLOAD_STALLED_NS, self._place.between_ns(noted, fence))
 
 
 class Uncounted:

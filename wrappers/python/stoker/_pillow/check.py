@@ -78,6 +78,8 @@ def _plans(jpeg, size):
 
 
 def _resizes(plan, filter):
+    """Yields resizes of a plan, by Pillow's number of the filter."""
+    filter = FILTERS[filter]
     width, height = plan.size
     for size in ((width * 2 + 1, height * 2 - 1 or 1), (width // 2 or 1, height), (width, 3),
                  (max(width - 1, 1), height // 3 or 1), (7, 5)):
@@ -92,7 +94,7 @@ def _is_same(plan):
     """Returns true if the pixels are those that Pillow stores, with the unused byte."""
     try:
         expected = reference(plan)
-        return _core.decode(plan.source.data, plan.order(4), None) == _stored(expected)
+        return _core.decode(plan.source.data, plan.request(4), None) == _stored(expected)
     except Exception:
         return False
 

@@ -228,7 +228,7 @@ def _resized_plan(image, size, filter):
         return new_image(image, plan.again())
     if plan.filter or filter not in check.proven().filters:
         return None
-    return new_image(image, plan.resized(size, filter))
+    return new_image(image, plan.resized(size, FILTERS[filter]))
 
 
 def _replace(owner, name, new, key=None):

@@ -7,7 +7,6 @@ An image is taken only if Pillow would not fail, and would resize it by a filter
 from PIL import Image, ImageFile
 
 from .. import _core
-from .._base.counters import RESIZED
 from . import check, versions
 from .plan import FILTERS
 from .versions import BANDS
@@ -41,7 +40,7 @@ def resized(image, size, filter, box=None, reducing_gap=None):
     core = versions.resized_core(image.im, image.mode, before, size, box, FILTERS[filter])
     if core is None:
         return None
-    _core.count(RESIZED)
+    _core.count(_core.RESIZED)
     return image._new(core)
 
 

@@ -7,13 +7,12 @@ ordinary core image once it is wanted. Each image has a plan of its own.
 from PIL import Image
 
 from .. import _core
-from .._base.counters import DAMAGED, IMAGES
 from .._store import sources
 from . import versions
 
 # Pillow's numbers of the filters, and the decoder's.
 FILTERS = {1: 5, 2: 2, 3: 4, 4: 1, 5: 3}
-PILLOWS_FILTERS = {0: 0, **{ours: number for number, ours in FILTERS.items()}}
+PILLOWS_FILTERS = {ours: number for number, ours in FILTERS.items()}
 
 # {Pillow's method of a transpose: what the decoder does with the image: flips (1: left to right, 2: top to bottom), then
 # an exchange of the axes (4)}
@@ -37,7 +36,7 @@ class Plan:
         self.source = source  # of the JPEG (_store/sources.py)
         self.crop = crop
         self.target = target  # the size that the crop is resized to
-        self.filter = filter  # of the resize, in Pillow's numbers; 0: none
+        self.filter = filter  # of the resize, in the decoder's numbers; 0: none
         self.window = window  # what is wanted of the resized image; None: all
         self.flip = flip  # 1: left to right, 2: top to bottom, 3: both
         self.turn = turn  # of the whole image, before all else (TURNS)
@@ -46,19 +45,14 @@ class Plan:
         self.cell = {"core": None}
 
     @classmethod
-    def whole(cls, source, size):
-        """Returns the plan of a whole image as it is."""
-        return cls(source, (0, 0) + size, size, 0, 0)
-
-    @classmethod
-    def with_geometry(cls, source, geometry, turn=0):
-        """Returns a plan of this geometry (core/steps/step_request.h)."""
-        crop, target, filter, flip, window = geometry
-        return cls(source, crop, target, PILLOWS_FILTERS[filter], flip, window, turn)
+    def whole(cls, source, size, turn=0):
+        """Returns the plan of a whole image as it is, or turned."""
+        return cls(source, (0, 0) + size, size, 0, 0, None, turn)
 
     @property
     def geometry(self):
-        return self.crop, self.target, FILTERS.get(self.filter, 0), self.flip, self.window
+        """Returns what to do with the source, as core/decode/plan_request.h describes it."""
+        return self.crop, self.target, self.filter, self.flip, self.window, self.turn
 
     def is_whole(self, size):
         """Returns true if this is the plan of a whole image of that size as it is."""
@@ -69,25 +63,20 @@ class Plan:
         return Plan(source, crop, self.target, self.filter, self.flip, self.window)
 
     def again(self):
-        return Plan(self.source, self.crop, self.target, self.filter, self.flip, self.window, self.turn)
+        return Plan(self.source, *self.geometry)
 
     def turned(self, turn):
         """Returns the plan of the whole turned image, or None if this is not the plan of an image as it is."""
         size = self.source.probe()[:2]
         if self.turn or not self.is_whole(size):
             return None
-        whole = Plan.whole(self.source, size[::-1] if turn & _EXCHANGE else size)
-        whole.turn = turn
-        return whole
+        return Plan.whole(self.source, size[::-1] if turn & _EXCHANGE else size, turn)
 
     def cropped(self, box):
-        """Returns the plan of a box in this plan's result. A flip comes last, so the box is mirrored."""
-        box = mirrored(box, self.size, self.flip)
-        if self.filter:
-            return Plan(self.source, self.crop, self.target, self.filter, self.flip,
-                        within(self.window or (0, 0), box), self.turn)
-        size = (box[2] - box[0], box[3] - box[1])
-        return Plan(self.source, within(self.crop, box), size, 0, self.flip, None, self.turn)
+        """Returns the plan of a box in this plan's result."""
+        left, top, right, bottom = box
+        step = _core.STEP_BOX, 0, bottom - top, right - left, (left, top, 0, 0, 0, 0)
+        return Plan(self.source, *_core.note((step,), 0, self.geometry, 0, None)[1])
 
     def resized(self, size, filter):
         """Returns the resized plan of a plan that neither resizes nor flips."""
@@ -97,20 +86,14 @@ class Plan:
         return Plan(self.source, self.crop, self.target, self.filter, self.flip ^ directions,
                     self.window, self.turn)
 
-    def order(self, channels, layout=HWC, type=U8, table=None):
-        """Returns the plan as the decoder takes it."""
-        left, top, right, bottom = self.crop
-        whole = (0.0, 0.0, right - left, bottom - top)
-        order = (self.crop, self.target, whole, FILTERS.get(self.filter, 0), versions.PASS_ORDER,
-                 self.flip, channels, layout, type, table)
-        if self.turn:
-            return order + (self.window or (0, 0, 0, 0), self.turn)
-        return order if self.window is None else order + (self.window,)
+    def request(self, channels, layout=HWC, type=U8, table=None):
+        """Returns the plan as the decoder takes it (core/decode/plan_request.h)."""
+        return self.geometry, versions.PASS_ORDER, (channels, layout, type, table)
 
     def pixels(self, channels, out=None):
         """Returns rows of pixels as bytes, or in `out`. Returns an int if the JPEG cannot be decoded."""
-        pixels = self.source.decode(self.order(channels), out)
-        _core.count(DAMAGED if type(pixels) is int else IMAGES)
+        pixels = self.source.decode(self.request(channels), out)
+        _core.count(_core.DAMAGED if type(pixels) is int else _core.IMAGES)
         return pixels
 
     def core(self):
@@ -142,26 +125,10 @@ class GreyPlan:
         data = self.source.read()
         if data is not None:
             return versions.core(versions.load_plainly(data))
-        pixels = self.source.decode(Plan.whole(self.source, self.size).order(1), None)
+        pixels = self.source.decode(Plan.whole(self.source, self.size).request(1), None)
         if type(pixels) is int:
             raise sources.error_of(pixels)
         return versions.core(Image.frombytes("L", self.size, pixels))
-
-
-def within(outer, box):
-    """Returns a box that is given relative to another box's upper left corner."""
-    x, y = outer[:2]
-    return x + box[0], y + box[1], x + box[2], y + box[3]
-
-
-def mirrored(box, size, flip):
-    """Returns the place of a flipped image's box before the flip."""
-    left, top, right, bottom = box
-    if flip & 1:
-        left, right = size[0] - right, size[0] - left
-    if flip & 2:
-        top, bottom = size[1] - bottom, size[1] - top
-    return left, top, right, bottom
 
 
 def core_of(plan):
@@ -206,7 +173,7 @@ def reference(plan):
     if plan.crop != (0, 0) + image.size:
         image = versions.plainly("crop", image, plan.crop)
     if plan.filter:
-        image = versions.plainly("resize", image, plan.target, plan.filter)
+        image = versions.plainly("resize", image, plan.target, PILLOWS_FILTERS[plan.filter])
     if plan.window is not None:
         image = versions.plainly("crop", image, plan.window)
     for direction in (1, 2):

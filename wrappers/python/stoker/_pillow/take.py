@@ -9,7 +9,6 @@ import io
 from PIL import Image, ImageFile, JpegImagePlugin
 
 from .. import _core
-from .._base.counters import CUSTOMISED, DAMAGED, DRAFT, LENIENT, MODE, SCANS, STREAM, UNPROVEN
 from .._base.header import LARGEST_IMAGE, SPARSEST, is_likely, sampling  # noqa: F401  (a Feed takes them from here)
 from .._base.own import is_own
 from .._store import sources
@@ -52,7 +51,7 @@ def _take(image, parts, mode):
     except Exception:  # Pillow meets it once more, and says it
         read = None
     if read is None:
-        return _left(STREAM)
+        return _left(_core.STREAM)
     source, info = read
     components = len(mode)
     if _may_have_form(image.size, info, components):
@@ -65,8 +64,8 @@ def _take(image, parts, mode):
 
 def _left(reason):
     """Counts an image that is left to Pillow. Returns None: it has no plan."""
-    is_let_through = reason == DAMAGED and ImageFile.LOAD_TRUNCATED_IMAGES
-    _core.count(LENIENT if is_let_through else reason)
+    is_let_through = reason == _core.DAMAGED and ImageFile.LOAD_TRUNCATED_IMAGES
+    _core.count(_core.LENIENT if is_let_through else reason)
 
 
 def _taken(image, source, end):
@@ -83,23 +82,23 @@ def _taken(image, source, end):
 def _obstacle(image, mode):
     """Returns the reason for which an image is left to Pillow unread, or None."""
     if image.mode != mode:
-        return DRAFT if image.decoderconfig else MODE
+        return _core.DRAFT if image.decoderconfig else _core.MODE
     if image.decoderconfig:
-        return DRAFT
+        return _core.DRAFT
     own = image.__dict__
     if (image.tile != [("jpeg", (0, 0) + image.size, 0, (mode, ""))]
             or "jpeg" in Image.DECODERS
             or "load_read" in own or "load_seek" in own or "tile_prefix" in own
             or JpegImagePlugin.JpegImageFile.load_read is not _load_read):
-        return CUSTOMISED
+        return _core.CUSTOMISED
     return None
 
 
 def _other_obstacle(image):
     """Returns a further such reason, or None. For images that were opened by a form, open.py has checked these."""
     if _sampling(image) not in check.proven().samplings:
-        return UNPROVEN
-    return SCANS if "progressive" in (image.info or ()) and not check.proven().scans else None
+        return _core.UNPROVEN
+    return _core.SCANS if "progressive" in (image.info or ()) and not check.proven().scans else None
 
 
 def _opened_form(image):
@@ -117,13 +116,13 @@ def _flaw(size, info, wanted=3):
     """Returns the reason for which a read image of this size is left to Pillow, or None. Pillow raises errors at
     load(), so a file is taken only if its end is in place and nothing in it can fail."""
     if info is None:
-        return DAMAGED
+        return _core.DAMAGED
     (width, height, components, color, precision,
      progressive, arithmetic, multiscan, end, sound) = info
     flaw = _flaw_of_kind(components, color, precision, progressive, arithmetic, multiscan, wanted)
     if flaw is None and (not end or not sound or (width, height) != size
                          or not is_likely(width, height, end)):
-        return DAMAGED
+        return _core.DAMAGED
     return flaw
 
 
@@ -137,13 +136,13 @@ def _may_have_form(size, info, components):
 def _flaw_of_kind(components, color, precision, progressive, arithmetic, multiscan, wanted=3):
     """Returns a reason that depends neither on the size nor on damage, or None. So many components are wanted."""
     if (progressive or multiscan) and not check.proven().scans:
-        return SCANS
+        return _core.SCANS
     if components != wanted or precision != 8 or arithmetic:
-        return UNPROVEN
+        return _core.UNPROVEN
     if wanted == 1:
-        return None if color == GREY else UNPROVEN
+        return None if color == GREY else _core.UNPROVEN
     if color not in (YCBCR, RGB) or (color == RGB and not check.proven().rgb):
-        return UNPROVEN
+        return _core.UNPROVEN
     return None
 
 
@@ -196,7 +195,7 @@ def _is_enough(size, info, ends):
     """Returns true if no more of a stream has to be read: it has its end, or Pillow is to load the image."""
     if info is None:
         return ends
-    return info[8] or _flaw(size, info) != DAMAGED
+    return info[8] or _flaw(size, info) != _core.DAMAGED
 
 
 class _Replay:

@@ -11,7 +11,6 @@ import stat
 from weakref import ref
 
 from .. import _core
-from .._base.counters import UNREAD, UNREAD_BYTES
 from . import setting
 
 LARGEST = 256 << 20  # bytes of a file; Pillow itself reads larger files
@@ -88,12 +87,12 @@ class Bytes:
             self.form = form
         return form is not None
 
-    def decode(self, order, out):
+    def decode(self, request, out):
         """Returns the result of _core.decode()."""
         is_ready()
         if self.form is not None:
-            return _core.decode_form(self.form, len(self.data) if self.was_stored else 0, order, out)
-        return _core.decode_stored(self.data, self.link, order, out, self.entry)
+            return _core.decode_form(self.form, len(self.data) if self.was_stored else 0, request, out)
+        return _core.decode_stored(self.data, self.link, request, out, self.entry)
 
     def read(self):
         """Returns the JPEG's bytes."""
@@ -124,16 +123,16 @@ class Form:
     def probe(self):
         return self.info
 
-    def decode(self, order, out):
+    def decode(self, request, out):
         """Returns the result of _core.decode()."""
-        result = _core.decode_form(self._form, self._size, order, out)
+        result = _core.decode_form(self._form, self._size, request, out)
         if type(result) is int:
             data = self.read()
-            return result if data is None else _core.decode_stored(data, self.link, order, out)
+            return result if data is None else _core.decode_stored(data, self.link, request, out)
         if not self._counted:
             self._counted = True
-            _core.count(UNREAD)
-            _core.count(UNREAD_BYTES, self._size)
+            _core.count(_core.UNREAD)
+            _core.count(_core.UNREAD_BYTES, self._size)
         return result
 
     def read(self):

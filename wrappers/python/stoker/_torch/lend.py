@@ -9,7 +9,6 @@ from _thread import get_ident
 from multiprocessing import reduction, util
 
 from .. import _core
-from .._base import counters
 from .._base.own import attempt
 from . import borrow
 from .tensors import bytes_of, contiguous, is_plain, over, storage_of, tensor_of
@@ -89,7 +88,7 @@ class _Message:
 
     def sent(self):
         if self.lent:
-            _core.count(counters.BATCHES)
+            _core.count(_core.BATCHES)
         for slot in self.new:
             _core.ring_introduced(slot)
 
@@ -100,7 +99,7 @@ class _Message:
     def reduce(self, tensor):
         """Returns the function and arguments that a tensor is pickled as, or None if torch is to pickle it."""
         if not is_plain(tensor):
-            return _left(counters.LEFT_KIND)
+            return _left(_core.BATCH_KIND)
         storage = storage_of(tensor)
         stored = self.stored.get(storage._cdata)
         if stored is None:
@@ -115,18 +114,18 @@ class _Message:
         """Returns the _Stored of a whole storage, or None. Tensors that share it here then share it in the main
         process."""
         if storage.is_shared():
-            return _left(counters.LEFT_SHARED)
+            return _left(_core.BATCH_SHARED)
         size = storage.nbytes()
         if size <= SMALL:
             return _Stored(storage, borrow.by_value, (bytes(bytes_of(storage).numpy()),))
         arguments = self._lend(storage.data_ptr(), size)
         if arguments is None:
             if size > 2 * wanted:
-                return _left(counters.LEFT_PART)
+                return _left(_core.BATCH_PART)
             copy = copied(storage, size)
             if copy is None:
-                return _left(counters.LEFT_ROOM)
-            _core.count(counters.COPIED)
+                return _left(_core.BATCH_ROOM)
+            _core.count(_core.COPIED)
             arguments = self._lend(copy.data_ptr(), size)
         return arguments and _Stored(storage, borrow.lent, arguments)
 

@@ -15,7 +15,6 @@ from time import monotonic_ns
 import torch
 
 from .. import _core
-from .._base import counters
 from .._base.own import attempt
 
 _LOOKED_AT = 2  # as many batches are no pass yet
@@ -38,7 +37,7 @@ def timed_collate(plain):
         try:
             return plain(batch, collate_fn_map=collate_fn_map)
         finally:
-            attempt(_core.count, counters.COLLATE_NS, monotonic_ns() - began)
+            attempt(_core.count, _core.COLLATE_NS, monotonic_ns() - began)
 
     return collate_tensors
 
@@ -58,10 +57,10 @@ def _replace_fetch(kind):
 
 
 def _count_fetch(took):
-    _core.count(counters.FETCH_NS, took)
+    _core.count(_core.FETCH_NS, took)
     if "cv2" not in _seen and "cv2" in sys.modules:
         _seen.add("cv2")
-        _core.count(counters.OPENCV)
+        _core.count(_core.OPENCV)
 
 
 def _replace_index(kind):
@@ -235,13 +234,13 @@ class Pass:
             self.number = self.loader.passes
             self.loader.passes += 1
             if self.number > 0 and self.anew:
-                _core.count(counters.START_NS, self.first)
+                _core.count(_core.START_NS, self.first)
             _core.begin_pass(self.loader.number, self.number, self.begun, self.expected, self.workers)
         _core.add_pass(self.loader.number, self.number, now, now - self.last, self.waited, self.samples,
                        self.batches)
         if "cuda" not in _seen and torch.cuda.is_initialized():
             _seen.add("cuda")
-            _core.count(counters.CUDA)
+            _core.count(_core.CUDA)
         self.last = now
         self.samples = self.batches = self.waited = 0
 

@@ -18,7 +18,6 @@ from _thread import get_ident
 import torch
 
 from .. import _core
-from .._base import counters
 from .._base.own import attempt
 from . import known, lend
 from .tensors import contiguous, over, storage_of, tensor_of
@@ -209,7 +208,7 @@ class _Batch:
 
     def _learn(self, kept):
         global _plan, _tries, _kept
-        _core.count(counters.ROWS, sum(len(made) for made, _ in self.made) - sum(map(len, kept)))
+        _core.count(_core.ROWS, sum(len(made) for made, _ in self.made) - sum(map(len, kept)))
         _kept += len(kept) > 0
         if _plan is None:
             periods = {period for period, _, _ in self.found.values()}

@@ -10,9 +10,8 @@ import torch
 from PIL import Image
 
 from .. import _core
-from .._base.counters import DAMAGED, IMAGES
 from .._pillow import hook, pending
-from .._pillow.plan import HWC, PILLOWS_FILTERS, U8, Plan, turned_image
+from .._pillow.plan import HWC, U8, Plan, turned_image
 from . import rng, tensor_tail
 
 
@@ -52,7 +51,7 @@ class LazyImage:
             at, geometry, rest = rng.note(steps, at, self._plan.geometry, self.channels)
             if geometry is not None:
                 self._changes()
-                self._plan = Plan.with_geometry(self._plan.source, geometry, self._plan.turn)
+                self._plan = Plan(self._plan.source, *geometry)
             if rest is not None:
                 self._do(rest, steps[at - 1])
         return at
@@ -64,7 +63,7 @@ class LazyImage:
             self._become(_padded(self.pixels(), rest, fill))
         else:
             self._become(self.pixels())
-            self._plan = self._plan.resized(rest[0], PILLOWS_FILTERS[rest[1]])
+            self._plan = self._plan.resized(*rest)
 
     # ---- doing ----
 
@@ -94,27 +93,27 @@ class LazyImage:
         """Returns the tensor that a chain of transforms (tensor_tail.py) makes of the result."""
         self._changes()
         tensor, memory = tail.tensor(self.size)
-        self._make(tail.order, memory)
+        self._make(tail.end, memory)
         return tail.finished(tensor)
 
     def is_noted(self):
         """Returns true if the pixels come from a JPEG and all operations so far are noted."""
         return self._plan.source is not None
 
-    def order(self, end):
-        """Returns the order for the decoder, with this end."""
-        return self._plan.order(*end)
+    def request(self, end):
+        """Returns the plan as the decoder takes it, with this layout of the pixels."""
+        return self._plan.request(*end)
 
     def _make(self, end, out):
         if self.is_noted():
-            status = self._plan.source.decode(self.order(end), out)
-            _core.count(DAMAGED if type(status) is int else IMAGES)
+            status = self._plan.source.decode(self.request(end), out)
+            _core.count(_core.DAMAGED if type(status) is int else _core.IMAGES)
             if type(status) is not int:
                 return
             self._leave_to_pillow()
         pixels, plan = self._cut()
         shape = (pixels.shape[1], pixels.shape[0], self.channels)
-        if type(_core.transform(pixels, shape, plan.order(*end), out)) is int:
+        if type(_core.transform(pixels, shape, plan.request(*end), out)) is int:
             raise MemoryError
 
     def _leave_to_pillow(self):

@@ -4,12 +4,12 @@ A step draws exactly the random numbers that the transform would have drawn, for
 made from the transform's attributes, and holds for as long as its Inspection (inspection.py).
 """
 
+from .. import _core
 from .._pillow import check
 from .._pillow.plan import FILTERS
 from . import exact, rng
 from .exact import F, T
 
-_RESIZE, _CENTER_CROP, _CROP, _CROP_EACH, _REGION, _FLIP = range(6)  # enum step_kind
 _NO_VALUES = (0.0,) * 6
 _MOST_PADDING = 1 << 20
 
@@ -72,18 +72,18 @@ def _resize(transform):
     if not filter or wanted is None or transform.max_size is not None:
         return None
     size = (wanted, 0) if type(wanted) is int else wanted
-    return _RESIZE, FILTERS[filter], *size, _NO_VALUES
+    return _core.STEP_RESIZE, FILTERS[filter], *size, _NO_VALUES
 
 
 def _center_crop(transform):
     size = _height_width(transform.size)
-    return size and (_CENTER_CROP, 0, *size, _NO_VALUES)
+    return size and (_core.STEP_CENTER_CROP, 0, *size, _NO_VALUES)
 
 
 def region(scale, ratio, log_ratio, size=(0, 0), filter=0):
     """Returns the step of a RandomResizedCrop; without a size it is not resized."""
     values = *scale, *log_ratio, min(ratio), max(ratio)
-    return (_REGION, filter, *size, values) if rng.are_usual(values) else None
+    return (_core.STEP_REGION, filter, *size, values) if rng.are_usual(values) else None
 
 
 def _random_resized_crop(transform):
@@ -100,7 +100,7 @@ def _flip(direction):
         p = transform.p
         if type(p) not in (float, int) or not 0 <= p <= 1:
             return None
-        return _FLIP, direction, 0, 0, (p, *_NO_VALUES[1:])
+        return _core.STEP_FLIP, direction, 0, 0, (p, *_NO_VALUES[1:])
     return step_of
 
 
@@ -126,7 +126,7 @@ def _edges(padding):
 
 
 def _random_crop(transform):
-    return _crop_padded(transform, _CROP, transform.padding)
+    return _crop_padded(transform, _core.STEP_CROP, transform.padding)
 
 
 def _random_crop_v2(transform):
@@ -134,7 +134,7 @@ def _random_crop_v2(transform):
     if padding is not None:
         left, right, top, bottom = padding
         padding = left, top, right, bottom
-    return _crop_padded(transform, _CROP_EACH, padding)
+    return _crop_padded(transform, _core.STEP_CROP_EACH, padding)
 
 
 def _crop_padded(transform, kind, padding):

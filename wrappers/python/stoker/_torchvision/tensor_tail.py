@@ -29,13 +29,13 @@ class _Ramp(Image.Image):
 class TensorTail:
     """A chain of transforms for images of one mode: from pixels to a tensor."""
 
-    __slots__ = ("channels", "order", "like", "_is_chw", "_dtype", "_item_bytes")
+    __slots__ = ("channels", "end", "like", "_is_chw", "_dtype", "_item_bytes")
 
     def __init__(self, channels, layout, type, table, like):
         """`type` is U8 or F32, `table` the bytes of channels x 256 floats."""
         self.channels = channels
-        # The end of an order as the decoder takes it: the layout of the pixels.
-        self.order = channels, layout, type, table
+        # The layout of the pixels (core/decode/plan_request.h).
+        self.end = channels, layout, type, table
         self.like = like  # the class of tensor, if it is not torch's own
         self._is_chw = layout == CHW
         self._dtype, self._item_bytes = (torch.float32, 4) if type else (torch.uint8, 1)
