@@ -1,18 +1,27 @@
 /* Checks of the data set: the mount that it lies on. */
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/vfs.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/local.h"
+#include "base/options.h"
 #include "base/volume.h"
+#include "base/walk.h"
 #include "cache/origin/mounts.h"
 #include "cli/doctor/doctor.h"
 #include "cli/os/detached.h"
+#include "cli/os/open_time.h"
 #include "cli/out/say.h"
+
+#define COUNT_NS    STK_NS_PER_S /* for counting files */
+#define ROUND_FILES 10000        /* of the forecast, if there are more than could be counted */
 
 struct mount {
     uint64_t id;
@@ -58,10 +67,11 @@ static void judge_nfs(struct doctor *doctor, const char *path, const struct moun
     } else if (rsize > 0 && rsize < 131072) {
         doctor_warn(doctor, "mount it with rsize=1048576", "%s: %s of %s reads %ld bytes at a time",
                     path, mount->type, mount->source, rsize);
+    } else if (option_value(mount, "nconnect") > 1) {
+        doctor_ok(doctor, "%s: %s of %s", path, mount->type, mount->source);
     } else {
-        doctor_ok(
-            doctor, "%s: %s of %s%s", path, mount->type, mount->source,
-            option_value(mount, "nconnect") > 1 ? "" : " (one connection; nconnect=8 has several)");
+        doctor_advise(doctor, "mount it with nconnect=8", "%s: %s of %s, by one connection", path,
+                      mount->type, mount->source);
     }
 }
 
@@ -72,10 +82,9 @@ static void judge_fuse(struct doctor *doctor, const char *path, const struct mou
         doctor_warn(doctor, "mount it with max_read=1048576", "%s: %s reads %ld bytes at a time",
                     path, mount->type, most);
     } else {
-        doctor_ok(doctor,
-                  "%s: %s of %s; directories are listed once in each run (if it keeps their "
-                  "times: STOKER_LISTINGS=mtime)",
-                  path, mount->type, mount->source);
+        doctor_advise(doctor, "STOKER_LISTINGS=mtime, if it keeps the times of directories",
+                      "%s: %s of %s; directories are listed once in each run", path, mount->type,
+                      mount->source);
     }
 }
 
@@ -102,7 +111,8 @@ static void look_at(void *path, int out)
     detached_answer(out, &found, sizeof found);
 }
 
-static void judge(struct doctor *doctor, const char *path, const struct path_findings *found)
+/* Judges by the type of the file system. */
+static void judge_mount(struct doctor *doctor, const char *path, const struct path_findings *found)
 {
     const struct mount *mount = &found->mount;
     if (found->error != 0) {
@@ -119,6 +129,91 @@ static void judge(struct doctor *doctor, const char *path, const struct path_fin
         judge_fuse(doctor, path, mount);
     } else {
         doctor_ok(doctor, "%s: %s of %s", path, mount->type, mount->source);
+    }
+}
+
+/* ---- how long it takes ---- */
+
+/* The times of opens, from a detached process. */
+struct open_times {
+    int64_t origin_ns, tier_ns; /* 0: not known */
+    uint64_t files;
+    bool cut; /* there may be more files */
+    int64_t until_ns;
+};
+
+static int count_file(void *context, int dirfd, const char *name, unsigned depth,
+                      const struct stat *stat)
+{
+    struct open_times *times = context;
+    (void)dirfd, (void)name, (void)depth;
+    times->files += S_ISREG(stat->st_mode);
+    times->cut = stk_clock_boottime_ns() > times->until_ns;
+    return times->cut;
+}
+
+/* Returns the first tier of the environment, or else that of a run without --tier. */
+static const char *first_tier(char out[PATH_MAX])
+{
+    const char *tiers = getenv(stk_option_table[STK_OPTION_TIERS].variable);
+    snprintf(out, PATH_MAX, "%s", tiers != NULL && *tiers == '/' ? tiers : "/dev/shm");
+    out[strcspn(out, ":,")] = '\0';
+    return out;
+}
+
+static void time_opens(void *path, int out)
+{
+    char tier[PATH_MAX];
+    struct open_times times = {.origin_ns = open_time_below_ns(path)};
+    times.tier_ns = open_time_unnamed_ns(first_tier(tier));
+    times.until_ns = stk_clock_boottime_ns() + COUNT_NS;
+    stk_walk(path, count_file, &times);
+    detached_answer(out, &times, sizeof times);
+}
+
+/* Returns how many opens the forecast is for: those of all files, or a round number if counting
+ * takes too long. */
+static uint64_t opens_of_forecast(const struct open_times *times)
+{
+    return times->files == 0 ? 1 : times->cut ? ROUND_FILES : times->files;
+}
+
+static void say_times(struct doctor *doctor, const char *path, const struct open_times *times)
+{
+    uint64_t opens = opens_of_forecast(times);
+    double first_s = (double)times->origin_ns / 1e9 * (double)opens;
+    double later_s = (double)times->tier_ns / 1e9 * (double)opens;
+    doctor_ok(doctor,
+              "%s: an open and its first byte take %.3f ms there (the median of ten), and %.3f ms "
+              "in the cache",
+              path, (double)times->origin_ns / 1e6, (double)times->tier_ns / 1e6);
+    doctor_ok(doctor,
+              "%s: %s%" PRIu64 " %s: opens of a first epoch wait some %.1f s, shared by the "
+              "workers; later ones %.1f s",
+              path, times->cut ? "for each " : "", opens, plural(opens, "file", "files"), first_s,
+              later_s);
+}
+
+/* Says what a first epoch will cost. A server that does not answer in time is not waited for. */
+static void forecast(struct doctor *doctor, char *path)
+{
+    struct open_times times;
+    enum detached_state state =
+        detached_ask(time_opens, path, &times, sizeof times, DOCTOR_PATIENCE_S * 1000);
+    if (state == DETACHED_LATE) {
+        doctor_advise(doctor, "ask again when the server is less busy",
+                      "%s: ten opens take more than %d s", path, DOCTOR_PATIENCE_S);
+    } else if (state == DETACHED_ANSWERED && times.origin_ns > 0) {
+        say_times(doctor, path, &times);
+    }
+}
+
+/* Judges a path that answered. */
+static void judge(struct doctor *doctor, char *path, const struct path_findings *found)
+{
+    judge_mount(doctor, path, found);
+    if (found->error == 0 && !found->memory) {
+        forecast(doctor, path);
     }
 }
 

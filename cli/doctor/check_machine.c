@@ -82,14 +82,16 @@ static bool shm_is_mounted_with(const char *option)
 static void note_small_pages(struct doctor *doctor, const char *setting)
 {
     if (strcmp(setting, "deny") != 0 && !shm_is_mounted_with("huge=within_size")) {
-        doctor_ok(doctor, SHM " has pages of 4 KB; from some 64 KB on files are read faster out of "
-                              "larger ones: mount -o remount,huge=within_size " SHM);
+        doctor_advise(doctor, "mount -o remount,huge=within_size " SHM,
+                      SHM " has pages of 4 KB; from some 64 KB on files are read faster out of "
+                          "larger ones");
     }
-    doctor_ok(doctor, "shared memory: %s%s", setting,
-              strcmp(setting, "never") == 0 || strcmp(setting, "deny") == 0
-                  ? "; batches take larger ones after: echo advise "
-                    ">/sys/kernel/mm/transparent_hugepage/shmem_enabled"
-                  : "");
+    if (strcmp(setting, "never") == 0 || strcmp(setting, "deny") == 0) {
+        doctor_advise(doctor, "echo advise >/sys/kernel/mm/transparent_hugepage/shmem_enabled",
+                      "shared memory: %s; batches could take larger pages", setting);
+    } else {
+        doctor_ok(doctor, "shared memory: %s", setting);
+    }
 }
 
 /* Warns of huge pages for every file: with pages of 2 MiB for files of 100 KiB, a cache would hold

@@ -31,11 +31,17 @@ static const struct check {
 
 /* ---- findings ---- */
 
-static void show_json(const struct doctor *doctor, const char *text, const char *fix)
+enum level { OK, ADVICE, WARNING };
+static const char *const words[] = {"ok", "advice:", "warning:"};
+
+static void show_json(const struct doctor *doctor, enum level level, const char *text,
+                      const char *fix)
 {
+    static const char *const names[] = {"ok", "advice", "warning"};
     json_object(doctor->json, NULL);
     json_text(doctor->json, "check", doctor->now);
-    json_bool(doctor->json, "ok", fix == NULL);
+    json_bool(doctor->json, "ok", level == OK);
+    json_text(doctor->json, "level", names[level]);
     json_text(doctor->json, "text", text);
     if (fix != NULL) {
         json_text(doctor->json, "fix", fix);
@@ -43,7 +49,8 @@ static void show_json(const struct doctor *doctor, const char *text, const char 
     json_end(doctor->json);
 }
 
-static void show(struct doctor *doctor, const char *fix, const char *format, va_list values)
+static void show(struct doctor *doctor, enum level level, const char *fix, const char *format,
+                 va_list values)
 {
     char text[1024];
 #pragma GCC diagnostic push
@@ -51,22 +58,32 @@ static void show(struct doctor *doctor, const char *fix, const char *format, va_
     vsnprintf(text, sizeof text, format, values);
 #pragma GCC diagnostic pop
     if (doctor->json != NULL) {
-        show_json(doctor, text, fix);
+        show_json(doctor, level, text, fix);
     } else {
-        say_line(stdout, "%-8s %-14s %s", fix == NULL ? "ok" : "warning:", doctor->now, text);
+        say_line(stdout, "%-8s %-14s %s", words[level], doctor->now, text);
     }
     if (doctor->json == NULL && fix != NULL) {
-        say_line(stdout, "%-8s %-14s to mend it: %s", "", "", fix);
+        say_line(stdout, "%-8s %-14s to %s it: %s", "", "", level == ADVICE ? "change" : "mend",
+                 fix);
     }
     doctor->found++;
-    doctor->wrong += fix != NULL;
+    doctor->wrong += level == WARNING;
+    doctor->advised += level == ADVICE;
 }
 
 void doctor_ok(struct doctor *doctor, const char *format, ...)
 {
     va_list values;
     va_start(values, format);
-    show(doctor, NULL, format, values);
+    show(doctor, OK, NULL, format, values);
+    va_end(values);
+}
+
+void doctor_advise(struct doctor *doctor, const char *fix, const char *format, ...)
+{
+    va_list values;
+    va_start(values, format);
+    show(doctor, ADVICE, fix, format, values);
     va_end(values);
 }
 
@@ -74,7 +91,7 @@ void doctor_warn(struct doctor *doctor, const char *fix, const char *format, ...
 {
     va_list values;
     va_start(values, format);
-    show(doctor, fix, format, values);
+    show(doctor, WARNING, fix, format, values);
     va_end(values);
 }
 
@@ -124,11 +141,14 @@ static void end(const struct doctor *doctor)
 {
     if (doctor->json != NULL) {
         json_finish(doctor->json);
-    } else if (doctor->wrong == 0) {
-        printf("nothing is to be mended\n");
-    } else {
-        printf("warnings: %u\n", doctor->wrong);
+        return;
     }
+    if (doctor->wrong == 0) {
+        printf("nothing is to be mended");
+    } else {
+        printf("warnings: %u", doctor->wrong);
+    }
+    printf(doctor->advised > 0 ? "; advice: %u\n" : "\n", doctor->advised);
 }
 
 int verb_doctor(char **arguments)

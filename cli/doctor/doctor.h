@@ -1,7 +1,8 @@
 /*
  * `stoker doctor`: what of this machine, this environment and this Python helps or hinders. The .c
  * file has one table of checks. Each check looks at one thing and reports what it found, with the
- * command that mends it if something is wrong. Nothing is changed, and no cache is made.
+ * command that mends it if something is wrong, or could be better. Nothing is changed, and no cache
+ * is made.
  */
 #ifndef STK_CLI_DOCTOR_DOCTOR_H
 #define STK_CLI_DOCTOR_DOCTOR_H
@@ -18,16 +19,19 @@ struct doctor {
     bool late;         /* the command's file system did not answer: it is not asked again */
     unsigned found;    /* number of findings */
     unsigned wrong;    /* of these, warnings */
+    unsigned advised;  /* of these, advice */
 };
 
 /* How long a detached process (cli/os/detached.h) may take to look at a file system that may not
  * answer. */
 #define DOCTOR_PATIENCE_S 5
 
-/* Report a finding of the check: something is as it should be, or something is wrong. `fix` mends
- * what is wrong: a command as it is typed, or what to change in one. */
+/* Report a finding of the check: something is as it should be, something could be faster, or
+ * something is wrong. `fix` changes that: a command as it is typed, or what to change in one. */
 void doctor_ok(struct doctor *doctor, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
+void doctor_advise(struct doctor *doctor, const char *fix, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
 void doctor_warn(struct doctor *doctor, const char *fix, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 

@@ -186,10 +186,12 @@ const struct help_verb help_verbs[] = {
     {.name = "doctor",
      .brief = "look at what helps or hinders on this machine",
      .synopsis = "[PATH...] [-- COMMAND...]",
-     .about = "Looks at memory, limits, the mount of the data set at PATH, libraries, Python, what "
-              "of it is hooked, and COMMAND's program. Each finding is a line: ok, or a warning "
-              "with the command that mends it. Nothing is changed.\n"
-              "The status is 1 when something is to be mended.\n",
+     .about =
+         "Looks at memory, limits, the mount of the data set at PATH, libraries, Python, what "
+         "of it is hooked, and COMMAND's program. Each finding is a line: ok, advice, or a "
+         "warning, with the command that changes it. Ten opens are timed at PATH and in a "
+         "tier, and so it says how long those of a first epoch will wait. Nothing is changed.\n"
+         "The status is 1 when something is to be mended.\n",
      .options = {{"--json", "", "print the findings as JSON"}},
      .examples = {"stoker doctor /data/imagenet", "stoker doctor -- python train.py"}},
     {.name = "report",

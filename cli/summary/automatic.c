@@ -1,66 +1,21 @@
 #include "cli/summary/automatic.h"
 
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
-#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/local.h"
 #include "base/memory.h"
-#include "base/walk.h"
 #include "cache/catalogue/budget.h"
+#include "cli/os/open_time.h"
 #include "cli/out/say.h"
 #include "cli/summary/forecast.h"
 
-#define OPENS      9
-#define MOST_LOOKS 1000 /* at directory entries, to find so many files */
-#define QUICK_NS   (STK_NS_PER_S / 500)
+#define QUICK_NS (STK_NS_PER_S / 500)
 
 /* ---- fast ---- */
-
-struct probe {
-    int64_t took_ns[OPENS]; /* sorted */
-    unsigned count, looks;
-};
-
-static void note(struct probe *probe, int64_t took_ns)
-{
-    unsigned at = probe->count++;
-    for (; at > 0 && probe->took_ns[at - 1] > took_ns; at--) {
-        probe->took_ns[at] = probe->took_ns[at - 1];
-    }
-    probe->took_ns[at] = took_ns;
-}
-
-static int open_one(void *context, int dirfd, const char *name, unsigned depth,
-                    const struct stat *stat)
-{
-    char byte;
-    struct probe *probe = context;
-    int64_t began_ns = stk_clock_boottime_ns();
-    int fd = S_ISREG(stat->st_mode) && stat->st_size > 0
-                 ? openat(dirfd, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
-                 : -1;
-    (void)depth;
-    if (fd >= 0) {
-        if (pread(fd, &byte, 1, 0) == 1) {
-            note(probe, stk_clock_boottime_ns() - began_ns);
-        }
-        close(fd);
-    }
-    return probe->count == OPENS || ++probe->looks == MOST_LOOKS;
-}
-
-/* Returns the time within which half of the opens end. */
-static int64_t usual_open_ns(const char *path)
-{
-    struct probe probe = {.count = 0};
-    stk_walk(path, open_one, &probe);
-    return probe.count > 0 ? probe.took_ns[probe.count / 2] : 0;
-}
 
 /* Returns why opens may wait on this file system, or NULL if they do not. The caller frees. */
 static char *why_slow(const char *path)
@@ -73,7 +28,7 @@ static char *why_slow(const char *path)
     if (stk_local_is_memory(&fs) || stk_local_rotates(stat_.st_dev) == 0) {
         return NULL;
     }
-    int64_t took_ns = usual_open_ns(path);
+    int64_t took_ns = open_time_below_ns(path);
     return took_ns > QUICK_NS
                ? must_format("opens below %s take %.1f ms", path, (double)took_ns / 1e6)
                : NULL;
