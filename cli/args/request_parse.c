@@ -18,6 +18,7 @@
 #include "cli/os/python.h"
 #include "cli/out/nearest.h"
 #include "cli/out/say.h"
+#include "cli/tiers/known_stores.h"
 
 /* ---- flags ---- */
 
@@ -79,6 +80,8 @@ static void settle_samples_place(struct request *request)
                  strcmp(request->samples, "0") != 0;
     if (named && !samples_place_check(request, request->samples)) {
         request->samples = "0";
+    } else if (named) {
+        stores_remember(request->samples);
     }
 }
 
@@ -87,6 +90,7 @@ static void settle_samples(struct request *request)
     const char *value = getenv(stk_option_table[STK_OPTION_SAMPLES].variable);
     if (request->samples == NULL && value != NULL && *value != '\0') {
         request->samples_kind = SAMPLES_AS_SET;
+        stores_remember(value);
     }
     if (!python_keeps_samples()) {
         refuse_samples(request, request->samples != NULL ? request->samples : value);

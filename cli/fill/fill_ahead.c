@@ -310,3 +310,13 @@ void fill_ahead_read(struct fill_figures *out)
     filler_read(out);
     out->left_bytes = big_files_left_bytes(&out->at_work);
 }
+
+const char *fill_ahead_failed_directory(void)
+{
+    return first_failure_text(&ahead.scan.failed);
+}
+
+const char *fill_ahead_failed_file(void)
+{
+    return filler_failure();
+}

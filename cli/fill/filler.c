@@ -14,6 +14,7 @@
 #include "cache/version/freshness.h"
 #include "cli/fill/big_files.h"
 #include "cli/fill/fill_persistently.h"
+#include "cli/fill/first_failure.h"
 #include "cli/fill/open_origin.h"
 
 /* After so many refusals in a row, without a fill between, the rest will not fit. */
@@ -43,6 +44,7 @@ static struct {
     atomic_bool full;
     atomic_uint in_vain;
     _Atomic uint64_t figures[FIGURES], refused[STK_BYPASS_KINDS];
+    struct first_failure failed; /* of the files that could not be opened */
 } filler;
 
 void filler_begin(struct stk_cache *cache, const struct request *request)
@@ -196,6 +198,14 @@ static bool make_whole(const struct stk_place *place, uint32_t record, int64_t o
 
 /* ---- one file ---- */
 
+static void count_failed(const char *path, int error)
+{
+    add(error == ENOENT ? VANISHED : UNREADABLE, 1);
+    if (error != ENOENT) {
+        first_failure_note(&filler.failed, path, error);
+    }
+}
+
 static bool is_large(const struct stk_outcome *outcome)
 {
     return outcome->kind == STK_COUNT_OPENS && outcome->why == STK_BYPASS_LARGE;
@@ -208,7 +218,7 @@ static bool fill(const struct stk_place *place, struct stk_lookup *ask, struct r
     int64_t opened_ns = stk_clock_boottime_ns();
     int fd = origin_open(place->path);
     if (fd < 0) {
-        add(fd == -ENOENT ? VANISHED : UNREADABLE, 1);
+        count_failed(place->path, -fd);
         return true;
     }
     read_cancel_begin(cancel, fd);
@@ -228,7 +238,7 @@ static bool leads_to_file(const char *path)
     struct stat stat;
     int error = stk_sys_fstatat(AT_FDCWD, path, &stat, 0);
     if (error != 0) {
-        add(error == -ENOENT ? VANISHED : UNREADABLE, 1);
+        count_failed(path, -error);
     } else if (!S_ISREG(stat.st_mode)) {
         add(LINKS, 1);
     }
@@ -283,7 +293,7 @@ static void foresee(const struct stk_place *place)
     struct stk_identity identity;
     int error = stk_sys_statx(AT_FDCWD, place->path, 0, STATX_BASIC_STATS | STATX_BTIME, &answer);
     if (error != 0) {
-        add(error == -ENOENT ? VANISHED : UNREADABLE, 1);
+        count_failed(place->path, -error);
         return;
     }
     if (!S_ISREG(answer.stx_mode) || !stk_identity_from_statx(&identity, &answer)) {
@@ -338,4 +348,9 @@ void filler_read(struct fill_figures *out)
     for (int why = 0; why < STK_BYPASS_KINDS; why++) {
         out->refused[why] = atomic_load(&filler.refused[why]);
     }
+}
+
+const char *filler_failure(void)
+{
+    return first_failure_text(&filler.failed);
 }

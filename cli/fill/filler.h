@@ -23,5 +23,7 @@ void filler_take(const struct scanned_file *file, struct read_cancel *cancel);
 bool filler_is_full(void);
 /* Reads the figures so far. */
 void filler_read(struct fill_figures *out);
+/* Returns the first file that could not be opened, with the reason, or "". */
+const char *filler_failure(void);
 
 #endif

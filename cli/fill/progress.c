@@ -25,6 +25,7 @@
 static void (*read_figures)(struct fill_figures *out);
 static pthread_t writer;
 static bool writing, beside;
+static const char *counting; /* what is done to files that are only counted */
 static _Atomic uint32_t over;
 
 /* How fast it goes. The latest seconds count most. */
@@ -159,7 +160,7 @@ static void write_line(char *line, unsigned columns, const struct pace *pace,
 {
     char bar[BAR + 4], bytes[2 * STK_SIZE_TEXT + 8], rate[STK_SIZE_TEXT], rest[64];
     if (now->seconds_ns == 0) {
-        snprintf(line, LINE_ROOM, "stoker: listing, %" PRIu64 " files so far", now->found);
+        snprintf(line, LINE_ROOM, "stoker: %s, %" PRIu64 " files so far", counting, now->found);
         return;
     }
     if (beside) {
@@ -220,15 +221,22 @@ static void begin(void (*figures)(struct fill_figures *out))
     writing = is_redrawn() && thread_start(&writer, keep_writing, NULL);
 }
 
-void progress_begin(void (*figures)(struct fill_figures *out))
+void progress_begin_counting(const char *doing, void (*figures)(struct fill_figures *out))
 {
     beside = false;
+    counting = doing;
     begin(figures);
+}
+
+void progress_begin(void (*figures)(struct fill_figures *out))
+{
+    progress_begin_counting("listing", figures);
 }
 
 void progress_begin_beside(void (*figures)(struct fill_figures *out))
 {
     beside = true;
+    counting = "listing";
     begin(figures);
 }
 

@@ -143,6 +143,7 @@ static void list(struct tree_scan *scan, struct tree_scan_directory *directory,
     int error = stream != NULL ? list_open(scan, directory, stream, below) : errno;
     if (error != 0 && error != ENOENT) {
         atomic_fetch_add(&scan->unreadable, 1);
+        first_failure_note(&scan->failed, directory->path, error);
     }
     if (stream != NULL) {
         closedir(stream);

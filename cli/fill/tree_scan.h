@@ -14,6 +14,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "cli/fill/first_failure.h"
+
 /* One file: DIRECTORY/NAME. */
 struct scanned_file {
     uint64_t order;               /* the number of its inode, or its place on a disk */
@@ -32,6 +34,7 @@ struct tree_scan {
     struct scanned_file *files;  /* the batch */
     _Atomic uint64_t found;      /* files of all batches */
     _Atomic uint64_t unreadable; /* directories that could not be listed */
+    struct first_failure failed; /* the first of them */
     const atomic_bool *stop;
     bool (*wanted)(const struct scanned_file *file);
 };

@@ -136,7 +136,7 @@ const struct help_verb help_verbs[] = {
      .brief = "show what is cached, where, and which runs live",
      .synopsis = "",
      .about = "Shows for each tier what it holds of which directory, and how much of its budget is "
-              "used.\n",
+              "used; and decoded copies in directories of your own.\n",
      .options = {TIER_ONLY},
      .examples = {"stoker ls"}},
     {.name = "top",
@@ -167,7 +167,9 @@ const struct help_verb help_verbs[] = {
     {.name = "clear",
      .brief = "remove the cache, or what it holds of a path",
      .synopsis = "[PATH]",
-     .about = "Removes the cache, or what it holds of PATH. What runs use stays.\n",
+     .about =
+         "Removes the cache, or what it holds of PATH, and says how much went. Without --tier, "
+         "decoded copies in directories of your own go, too. What runs use stays.\n",
      .options = {TIER_ONLY, {"--dead", "", "only what killed runs have left"}},
      .examples = {"stoker clear", "stoker clear /data/imagenet", "stoker clear --tier /nvme/me"}},
     {.name = "verify",

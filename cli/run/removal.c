@@ -1,6 +1,8 @@
 #include "cli/run/removal.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -60,19 +62,53 @@ static void remove_if_dead(const char *path, void *context)
 
 /* ---- removing ---- */
 
+/* The tiers to remove. */
+struct going {
+    const char *home; /* of the catalogue */
+    bool disks;       /* tiers on disks, too */
+    struct removed_homes *removal;
+    void (*tell)(const struct removed_home *home); /* or NULL */
+};
+
 bool removal_is_allowed(const char *home)
 {
     return stk_home_is_name(stk_path_leaf(home)) && stk_home_check(home) == 0;
 }
 
-/* Removes a home with all its contents. */
-static void remove_home(const char *home, struct removed_homes *removal)
+static _Atomic uint64_t removed_files;
+
+uint64_t removal_files(void)
+{
+    return atomic_load(&removed_files);
+}
+
+static int remove_one(void *context, int dirfd, const char *name, unsigned depth,
+                      const struct stat *stat)
+{
+    struct removed_home *gone = context;
+    bool directory = S_ISDIR(stat->st_mode);
+    (void)depth;
+    if (unlinkat(dirfd, name, directory ? AT_REMOVEDIR : 0) == 0 && !directory) {
+        gone->files++;
+        gone->blocks += (uint64_t)stat->st_blocks;
+        atomic_fetch_add(&removed_files, 1);
+    }
+    return 0;
+}
+
+/* Removes a home with all its contents, which are at `path` now. */
+static void remove_home(const char *home, const char *path, const struct going *going)
 {
     struct stat stat_;
-    bool there = lstat(home, &stat_) == 0;
-    int error = there ? stk_walk_remove(home) : 0;
-    removal->failed += error != 0;
-    removal->homes += there && error == 0;
+    struct removed_home gone = {.home = home};
+    bool there = lstat(path, &stat_) == 0;
+    bool failed =
+        there && (stk_walk(path, remove_one, &gone) < 0 || (rmdir(path) != 0 && errno != ENOENT));
+    going->removal->failed += failed;
+    going->removal->homes += there && !failed;
+    if (there && going->tell != NULL) {
+        going->tell(&gone);
+    }
 }
 
 static void die_for_lock(const char *home, int error)
@@ -94,20 +130,13 @@ static bool is_in(const char *directory, const char *home)
     return same;
 }
 
-/* The tiers to remove. */
-struct going {
-    const char *home; /* of the catalogue */
-    bool disks;       /* tiers on disks, too */
-    struct removed_homes *removal;
-};
-
 static void remove_tier(struct stk_tier *tier, void *context)
 {
     const struct going *going = context;
     bool memory = tier->shared != NULL && tier->shared->memory != 0;
     if ((memory || going->disks) && strcmp(tier->home, going->home) != 0 &&
         removal_is_allowed(tier->home)) {
-        remove_home(tier->home, going->removal);
+        remove_home(tier->home, tier->home, going);
     } else if (!memory && tier->shared != NULL) {
         drafts_remove_known(going->home, tier);
     }
@@ -125,11 +154,11 @@ static void make_way_aside(char aside[STK_HOME_BYTES + 8], const char *home)
 
 /* Removes the home of the catalogue in one step: it is renamed first. A process that comes
  * meanwhile makes a new home, and loses nothing of it. */
-static void remove_own_home(const char *home, struct removed_homes *removal)
+static void remove_own_home(const struct going *going)
 {
     char aside[STK_HOME_BYTES + 8];
-    make_way_aside(aside, home);
-    remove_home(rename(home, aside) == 0 ? aside : home, removal);
+    make_way_aside(aside, going->home);
+    remove_home(going->home, rename(going->home, aside) == 0 ? aside : going->home, going);
 }
 
 void removal_empty_memory(struct stk_catalogue *catalogue, const char *home)
@@ -143,7 +172,7 @@ void removal_empty_memory(struct stk_catalogue *catalogue, const char *home)
         return;
     }
     tiers_each(&tiers, remove_tier, &going);
-    remove_own_home(home, &removal);
+    remove_own_home(&going);
 }
 
 bool removal_sweep_locked(const char *home)
@@ -188,10 +217,11 @@ static bool knows_it(const struct tiers *tiers, const char *home)
     return known;
 }
 
-/* Call it under the lock if there is a catalogue; else `home` is "". */
-static void remove_locked(struct tiers *tiers, const char *home, struct removed_homes *removal)
+/* Call it under the lock if there is a catalogue; else the home is "". */
+static void remove_locked(struct tiers *tiers, struct going *going)
 {
-    struct going going = {.home = home, .disks = true, .removal = removal};
+    const char *home = going->home;
+    struct removed_homes *removal = going->removal;
     bool known = knows_it(tiers, home);
     removal->live = known ? live_count(home).runs : 0;
     if (removal->live > 0) {
@@ -206,21 +236,23 @@ static void remove_locked(struct tiers *tiers, const char *home, struct removed_
     if (with_own && tiers->catalogue != NULL) {
         atomic_store(&tiers->catalogue->header->closed, 1);
     }
-    tiers_each(tiers, remove_tier, &going);
+    tiers_each(tiers, remove_tier, going);
     if (with_own) {
-        remove_own_home(home, removal);
+        remove_own_home(going);
     }
     if (alone >= 0) {
         close(alone);
     }
 }
 
-struct removed_homes removal_remove_all(const char *only)
+struct removed_homes removal_remove_all(const char *only,
+                                        void (*tell)(const struct removed_home *home))
 {
     static struct stk_catalogue catalogue;
     struct removed_homes removal = {.homes = 0};
     struct tiers tiers = {.catalogue = NULL, .only = only};
     char home[STK_HOME_BYTES];
+    struct going going = {.home = home, .disks = true, .removal = &removal, .tell = tell};
     if (stk_home_find_existing(home) != 0) {
         *home = '\0';
     }
@@ -232,7 +264,7 @@ struct removed_homes removal_remove_all(const char *only)
     if (*home != '\0' && stk_catalogue_open(&catalogue, home, false) == 0) {
         tiers.catalogue = &catalogue;
     }
-    remove_locked(&tiers, home, &removal);
+    remove_locked(&tiers, &going);
     if (tiers.catalogue != NULL) {
         stk_catalogue_close(&catalogue);
     }

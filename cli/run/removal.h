@@ -4,6 +4,7 @@
 #define STK_CLI_RUN_REMOVAL_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "cache/catalogue/catalogue.h"
 
@@ -17,9 +18,17 @@ struct removed_homes {
     unsigned homes;  /* removed */
     unsigned failed; /* that could not be removed completely */
 };
+/* The files that went with one home. */
+struct removed_home {
+    const char *home;
+    uint64_t files, blocks; /* blocks of STK_BLOCK_BYTES */
+};
 /* Removes everything in memory and in all known tiers, or the tier in the directory `only`, unless
- * it is in use. */
-struct removed_homes removal_remove_all(const char *only);
+ * it is in use. Calls `tell` for each home that went. */
+struct removed_homes removal_remove_all(const char *only,
+                                        void (*tell)(const struct removed_home *home));
+/* Returns how many files removal_remove_all() has removed so far. Any thread may call it. */
+uint64_t removal_files(void);
 
 /* The end of a guest's home (cli/run/guests.h): removed, kept by the user, or still in use. */
 enum removal_guest { REMOVAL_GUEST_GONE, REMOVAL_GUEST_KEPT, REMOVAL_GUEST_USED };

@@ -7,10 +7,14 @@
 #include <string.h>
 
 #include "base/path.h"
+#include "cache/catalogue/budget.h"
+#include "cli/fill/progress.h"
+#include "cli/out/sanitise.h"
 #include "cli/out/say.h"
 #include "cli/run/removal.h"
 #include "cli/run/session.h"
 #include "cli/tiers/entries.h"
+#include "cli/tiers/known_stores.h"
 #include "cli/tiers/known_tiers.h"
 #include "cli/verbs/verbs.h"
 
@@ -47,6 +51,31 @@ static uint64_t remove_entries(const char *path, const char *tier)
     return removal.files;
 }
 
+/* The directories of decoded copies that go. */
+struct clearing {
+    const char *below; /* their path is this one, or below it */
+    unsigned count;
+};
+
+/* Removes one directory's decoded copies, unless a process uses them. */
+static void clear_store(const struct known_store *store, void *context)
+{
+    char size[STK_SIZE_TEXT];
+    struct clearing *clearing = context;
+    if (!stk_path_is_below(store->directory, clearing->below)) {
+        return;
+    }
+    uint64_t bytes = stores_remove(store->directory);
+    if (bytes > 0) {
+        say_line(stdout, "removed %s of decoded copies: %s", size_text(size, bytes),
+                 store->directory);
+        clearing->count++;
+    }
+    if (store->used) {
+        say_line(stdout, "%s: its decoded copies are in use, and stay", store->directory);
+    }
+}
+
 static int clear_path(const char *path, const char *tier)
 {
     char *canonical = realpath(path, NULL);
@@ -54,11 +83,13 @@ static int clear_path(const char *path, const char *tier)
     if (full[0] != '/') {
         die("clear %s: no such file or directory: name a data set's path", path);
     }
+    struct clearing stores = {.below = full};
     uint64_t files = remove_entries(full, tier);
+    stores_each(clear_store, &stores);
     if (files > 0) {
         say_line(stdout, "removed %" PRIu64 " cached %s of %s", files,
                  plural(files, "file", "files"), full);
-    } else {
+    } else if (stores.count == 0) {
         say_line(stdout, "nothing is cached of %s", full);
     }
     free(canonical);
@@ -83,9 +114,33 @@ static int clear_dead(void)
     return 0;
 }
 
+static char *gone_text; /* a line for each home that went */
+
+/* Keeps the line for the time when no progress is shown. */
+static void tell_home(const struct removed_home *gone)
+{
+    char size[STK_SIZE_TEXT];
+    char *line = must_format("removed %s, %" PRIu64 " %s: %s",
+                             size_text(size, gone->blocks * STK_BLOCK_BYTES), gone->files,
+                             plural(gone->files, "file", "files"), gone->home);
+    gone_text = must_append(gone_text, "%s\n", sanitise_line(line));
+    free(line);
+}
+
+static void count_removed(struct fill_figures *out)
+{
+    *out = (struct fill_figures){.found = removal_files()};
+}
+
 static int clear_all(const char *tier)
 {
-    struct removed_homes removal = removal_remove_all(tier);
+    struct clearing stores = {.below = "/"};
+    gone_text = must_copy("");
+    progress_begin_counting("removing", count_removed);
+    struct removed_homes removal = removal_remove_all(tier, tell_home);
+    progress_end();
+    fputs(gone_text, stdout);
+    free(gone_text);
     if (removal.live > 0) {
         die("%u live run%s the cache: wait for the end, or name a PATH to clear", removal.live,
             plural(removal.live, " uses", "s use"));
@@ -98,7 +153,12 @@ static int clear_all(const char *tier)
                  "not all could be removed, as files came meanwhile: stop what uses the cache, and "
                  "clear again");
     }
-    printf(removal.homes > 0 ? "removed\n" : "nothing is cached\n");
+    if (tier == NULL) {
+        stores_each(clear_store, &stores);
+    }
+    if (removal.homes + stores.count == 0) {
+        printf("nothing is cached\n");
+    }
     return 0;
 }
 

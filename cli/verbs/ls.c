@@ -14,6 +14,7 @@
 #include "cli/run/live_runs.h"
 #include "cli/run/session.h"
 #include "cli/tiers/entries.h"
+#include "cli/tiers/known_stores.h"
 #include "cli/tiers/known_tiers.h"
 #include "cli/tiers/usage.h"
 #include "cli/verbs/verbs.h"
@@ -39,6 +40,15 @@ static void print_samples(const char *tier_home)
     if (stk_ledger_walk(path, 0, NULL, &blocks, &inodes) == 0) {
         printf("  decoded copies   %11s\n", size_text(size, (uint64_t)(blocks * STK_BLOCK_BYTES)));
     }
+}
+
+/* Prints decoded copies in a directory of the user's own. */
+static void print_store(const struct known_store *store, void *context)
+{
+    char size[STK_SIZE_TEXT];
+    say_line(stdout, "%s: %s of decoded copies, %s", store->directory,
+             size_text(size, store->bytes), store->used ? "in use" : "by no run now");
+    ++*(unsigned *)context;
 }
 
 static void print_known(const struct stk_tier *tier)
@@ -96,6 +106,9 @@ int verb_ls(char **arguments)
     bool known = session_look(&session);
     const struct tiers tiers = {.catalogue = known ? &session.catalogue : NULL, .only = tier};
     tiers_each(&tiers, print_tier, &shown);
+    if (tier == NULL) {
+        stores_each(print_store, &shown);
+    }
     if (known) {
         print_runs(&session);
     } else if (shown == 0) {

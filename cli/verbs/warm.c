@@ -68,11 +68,25 @@ static void print_line(uint64_t number, const char *one, const char *more)
     }
 }
 
+/* Prints how many failed, and names the first of them. */
+static void print_failed(uint64_t number, const char *words, const char *first)
+{
+    if (number > 0) {
+        say_line(stderr, "  %" PRIu64 " %s%s %s", number, words, number > 1 ? ", the first:" : ":",
+                 first);
+    }
+}
+
 static void print_left(const struct fill_figures *figures)
 {
-    print_line(figures->unreadable_directories, "directory could not be read",
-               "directories could not be read");
-    print_line(figures->unreadable, "file could not be opened", "files could not be opened");
+    print_failed(figures->unreadable_directories,
+                 plural(figures->unreadable_directories, "directory could not be read",
+                        "directories could not be read"),
+                 fill_ahead_failed_directory());
+    print_failed(
+        figures->unreadable,
+        plural(figures->unreadable, "file could not be opened", "files could not be opened"),
+        fill_ahead_failed_file());
     print_line(figures->vanished, "name led to no file (gone meanwhile, or a link to nothing)",
                "names led to no file (gone meanwhile, or links to nothing)");
     print_line(figures->links, "link led to a directory, which is not followed, or to no file",

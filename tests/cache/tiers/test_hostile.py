@@ -73,7 +73,7 @@ def test_a_name_that_is_taken(jobs, victim, attacker, data, squat):
     assert victim.preloaded(data).stdout == 2 * CONTENT
     assert "1 file " in victim.stoker("ls").stdout
     assert victim.stoker("verify").stdout.startswith("1 copy right")
-    assert victim.stoker("clear").stdout == "removed\n"
+    assert victim.stoker("clear").stdout.startswith("removed ")
     assert f"stoker-{VICTIM}.1" not in names(jobs) and f"stoker-{VICTIM}" in names(jobs)
 
 
@@ -354,7 +354,7 @@ def test_each_has_a_cache(jobs, victim, attacker, data):
     entry.write_text("a lie")
     assert attacker.preloaded(data).stdout == 2 * "a lie"
     assert victim.preloaded(data).stdout == 2 * CONTENT
-    assert attacker.stoker("clear").stdout == "removed\n"
+    assert attacker.stoker("clear").stdout.startswith("removed ")
     assert " 100.0% from the cache" in victim.run(data, "--keep").stderr
 
 
@@ -367,7 +367,7 @@ def test_the_name_that_a_home_goes_by(jobs, victim, attacker, data, squat):
         assert victim.run(data).stdout == 2 * CONTENT
         assert f"stoker-{VICTIM}" not in names(jobs)
     assert victim.run(data, "--keep").stdout == 2 * CONTENT
-    assert victim.stoker("clear").stdout == "removed\n"
+    assert victim.stoker("clear").stdout.startswith("removed ")
     assert names(jobs).count(f"stoker-{VICTIM}.gone") == 1
 
 

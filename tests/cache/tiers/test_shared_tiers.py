@@ -229,7 +229,7 @@ def test_cleared(cluster):
     """As other tiers are, by name; what other nodes have open is theirs."""
     cluster.run(0)
     jobs = cluster.nodes[1].jobs
-    assert jobs.stoker("clear", f"--tier={cluster.tier.mountpoint}").stdout == "removed\n"
+    assert jobs.stoker("clear", f"--tier={cluster.tier.mountpoint}").stdout.startswith("removed ")
     assert not cluster.home.exists()
     ran, _ = cluster.run(1)
     assert ran.shared["fetched"] == 0 and ran.shared["published"] == COUNT

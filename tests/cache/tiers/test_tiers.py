@@ -258,7 +258,7 @@ def test_a_disk_that_gets_full_in_the_middle_of_a_copy(jobs, data, origin, place
     assert ran.stdout.split() == [sum_of(source, count)] * 2
     assert [tier["hits"] for tier in ran.tiers] == [1, 3]
     told = checks_in(data.home(data.disk))
-    assert jobs.stoker("clear", f"--tier={data.disk}").stdout == "removed\n"
+    assert jobs.stoker("clear", f"--tier={data.disk}").stdout.startswith("removed ")
     jobs.run(command, path=mount, tier=f"{data.disk}:16M")
     right = checks_in(data.home(data.disk))
     assert len(told) == 3 and told == {name: right[name] for name in told}

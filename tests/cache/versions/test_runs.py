@@ -144,7 +144,7 @@ def test_what_they_use_is_not_removed(agents, jobs, root, file):
             writer.write(root / "other", b"2")
             writer.rename(root / "other", file.path)
             assert version(reader, file.path) == 2
-    assert jobs.stoker("clear").stdout == "removed\n"
+    assert jobs.stoker("clear").stdout.startswith("removed ")
 
 
 def test_a_tier_that_they_use_keeps_its_home(agents, jobs, root, scratch, file):
@@ -160,7 +160,7 @@ def test_a_tier_that_they_use_keeps_its_home(agents, jobs, root, scratch, file):
         home = (tier / HOME).stat()
         assert jobs.stoker("clear", "--tier", tier).stdout.startswith("removed 1 cached file")
         assert os.path.samestat((tier / HOME).stat(), home)
-    assert jobs.stoker("clear", "--tier", tier).stdout == "removed\n"
+    assert jobs.stoker("clear", "--tier", tier).stdout.startswith("removed ")
     assert not (tier / HOME).exists()
 
 

@@ -1,0 +1,146 @@
+#include "cli/tiers/known_stores.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/options.h"
+#include "base/walk.h"
+#include "cache/catalogue/budget.h"
+#include "cli/out/say.h"
+#include "cli/tiers/known_list.h"
+
+#define STORE "pid-" /* the beginning of a store's name (store/place.h) */
+
+/* ---- which directories ---- */
+
+/* Returns true for a directory in which only this user makes names. */
+static bool is_own(const char *path)
+{
+    struct stat stat_;
+    return lstat(path, &stat_) == 0 && S_ISDIR(stat_.st_mode) && stat_.st_uid == geteuid() &&
+           (stat_.st_mode & 022) == 0;
+}
+
+static const struct known_kind directories = {"decoded", is_own};
+
+/* Returns the canonical directory of "DIR[:SIZE]", of which the last part may be missing, or NULL.
+ * The caller frees. */
+static char *directory_of(const char *value)
+{
+    const char *slash = strrchr(value, '/');
+    const char *colon = slash != NULL ? strchr(slash, ':') : NULL;
+    size_t length = colon != NULL ? (size_t)(colon - value) : strlen(value);
+    char *named = must_format("%.*s", (int)length, value);
+    char *canonical = slash != NULL ? realpath(named, NULL) : NULL;
+    if (slash != NULL && canonical == NULL && *value == '/') {
+        canonical = must_copy(named);
+    }
+    free(named);
+    return canonical;
+}
+
+void stores_remember(const char *value)
+{
+    char *directory = directory_of(value);
+    if (directory != NULL) {
+        known_list_remember(&directories, directory);
+    }
+    free(directory);
+}
+
+/* ---- what lies in one ---- */
+
+/* Opens the table of a store's users. Returns -1 for a directory that is no store. */
+static int open_table(int directory, const char *name)
+{
+    char table[300];
+    snprintf(table, sizeof table, "%s/lock.mdb", name);
+    return strncmp(name, STORE, strlen(STORE)) == 0
+               ? openat(directory, table, O_RDWR | O_NOFOLLOW | O_CLOEXEC)
+               : -1;
+}
+
+/* Returns true if a process has the store of this table open: LMDB's users hold a lock on it. */
+static bool is_used(int table)
+{
+    struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = 0, .l_len = 1};
+    return fcntl(table, F_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
+}
+
+static int add_blocks(void *bytes, int dirfd, const char *name, unsigned depth,
+                      const struct stat *stat)
+{
+    (void)dirfd, (void)name, (void)depth;
+    *(uint64_t *)bytes += (uint64_t)stat->st_blocks * STK_BLOCK_BYTES;
+    return 0;
+}
+
+/* Calls `visit` for each store of a directory, with its path. */
+static void each_of(const char *directory,
+                    void (*visit)(const char *path, bool used, void *context), void *context)
+{
+    DIR *names = is_own(directory) ? opendir(directory) : NULL;
+    for (const struct dirent *each; names != NULL && (each = readdir(names)) != NULL;) {
+        int table = open_table(dirfd(names), each->d_name);
+        if (table >= 0) {
+            char *path = must_format("%s/%s", directory, each->d_name);
+            visit(path, is_used(table), context);
+            free(path);
+            close(table);
+        }
+    }
+    if (names != NULL) {
+        closedir(names);
+    }
+}
+
+static void measure(const char *path, bool used, void *context)
+{
+    struct known_store *store = context;
+    stk_walk(path, add_blocks, &store->bytes);
+    store->used = store->used || used;
+}
+
+void stores_each(void (*visit)(const struct known_store *store, void *context), void *context)
+{
+    static struct known_list list, remembered;
+    const char *value = getenv(stk_option_table[STK_OPTION_SAMPLES].variable);
+    char *set = value != NULL ? directory_of(value) : NULL;
+    list.count = 0;
+    if (set != NULL) {
+        known_list_add(&list, &directories, set);
+    }
+    free(set);
+    known_list_read(&directories, &remembered);
+    for (unsigned i = 0; i < remembered.count; i++) {
+        known_list_add(&list, &directories, remembered.paths[i]);
+    }
+    for (unsigned i = 0; i < list.count; i++) {
+        struct known_store store = {.directory = list.paths[i]};
+        each_of(store.directory, measure, &store);
+        if (store.bytes > 0) {
+            visit(&store, context);
+        }
+    }
+}
+
+static void remove_one(const char *path, bool used, void *context)
+{
+    uint64_t bytes = 0;
+    stk_walk(path, add_blocks, &bytes);
+    if (!used && stk_walk_remove(path) == 0) {
+        *(uint64_t *)context += bytes;
+    }
+}
+
+uint64_t stores_remove(const char *directory)
+{
+    uint64_t bytes = 0;
+    each_of(directory, remove_one, &bytes);
+    return bytes;
+}
