@@ -50,6 +50,23 @@ STK_GPU_CODE uint32_t stk_gpu_to_f16(float value)
     return sign | stk_gpu_drop((size & 0x7fffffU) | 0x800000U, shift);
 }
 
+STK_GPU_CODE float stk_gpu_byte(uint32_t word, uint32_t which)
+{
+    return (float)(word >> which * 8U & 255U);
+}
+
+STK_GPU_CODE uint32_t stk_gpu_to_bf16(float value)
+{
+    return stk_gpu_drop(stk_gpu_bits(value), 16U);
+}
+
+/* Two numbers of 16 bits, the first one below. */
+STK_GPU_CODE uint32_t stk_gpu_pair(float first, float second, enum stk_gpu_type type)
+{
+    return type == STK_GPU_F16 ? stk_gpu_to_f16(first) | stk_gpu_to_f16(second) << 16
+                               : stk_gpu_to_bf16(first) | stk_gpu_to_bf16(second) << 16;
+}
+
 STK_GPU_CODE uint32_t stk_gpu_load(uint64_t at)
 {
     return *(const uint32_t *)(uintptr_t)at;
@@ -68,6 +85,15 @@ STK_GPU_CODE struct stk_gpu_image stk_gpu_load_image(uint64_t images, uint32_t w
 STK_GPU_CODE void stk_gpu_store_packet(uint64_t to, const uint32_t *packet)
 {
     memcpy(__builtin_assume_aligned((void *)(uintptr_t)to, STK_GPU_PACKET), packet, STK_GPU_PACKET);
+}
+
+/* Stores each thread's own packets: here they take no turns. */
+STK_GPU_CODE void stk_gpu_store_together(uint64_t to, const uint32_t *packets, uint32_t count,
+                                         uint32_t behind)
+{
+    (void)behind;
+    memcpy(__builtin_assume_aligned((void *)(uintptr_t)to, STK_GPU_PACKET), packets,
+           (size_t)count * STK_GPU_PACKET);
 }
 
 STK_GPU_CODE void stk_gpu_store_number(uint64_t to, uint32_t number, uint32_t bytes)

@@ -29,8 +29,9 @@ struct stk_gpu_job {
     uint32_t width, height; /* of each window */
     uint8_t fill[4];        /* the pixel beyond an image's edges, by channel */
     float mean[STK_GPU_CHANNELS], std[STK_GPU_CHANNELS];
-    float inverse[STK_GPU_CHANNELS]; /* 1 / std, or all of them 0: see gpu/plan.c */
-    uint32_t planes;                 /* images of one channel that make up one image: gpu/plan.h */
+    /* Their sum is 1 / std, to twice the digits of a float; or all of them are 0: see gpu/plan.c */
+    float inverse[STK_GPU_CHANNELS], rest[STK_GPU_CHANNELS];
+    uint32_t planes; /* images of one channel that make up one image: gpu/plan.h */
 };
 
 #endif

@@ -23,29 +23,29 @@
 /* ---- arithmetic ---- */
 
 /*
- * Returns a / b, rounded once, in three steps (Markstein): a first guess by 1 / b, its exact rest,
- * and the corrected guess. It is right for all but a few b; plan.c gives an inverse only after it
- * has tried all 256 bytes.
+ * Returns a / b in two steps: 1 / b is the sum of `inverse` and of `rest`, which has its further
+ * digits, and the sum of both products is rounded once. It is right for all but a few b; plan.c
+ * gives an inverse only after it has tried all 256 bytes.
  */
-STK_GPU_CODE float stk_gpu_divide(float a, float b, float inverse)
+STK_GPU_CODE float stk_gpu_divide(float a, float inverse, float rest)
 {
-    float guess = a * inverse;
-    float rest = stk_gpu_fma(-guess, b, a);
-    return stk_gpu_fma(rest, inverse, guess);
+    return stk_gpu_fma(a, inverse, a * rest);
 }
 
-STK_GPU_CODE float stk_gpu_normal(uint32_t byte, float mean, float std, float inverse,
-                                  bool is_quick)
+#define STK_GPU_255TH      (1.0F / 255.0F)
+#define STK_GPU_255TH_REST ((float)(1.0 / 255.0 - (double)STK_GPU_255TH))
+
+/* Makes the number of a byte by the division that is right for all divisors. */
+STK_GPU_CODE float stk_gpu_normal(float byte, float mean, float std)
 {
-    float unit = stk_gpu_divide((float)byte, 255.0F, 1.0F / 255.0F);
-    return is_quick ? stk_gpu_divide(unit - mean, std, inverse) : (unit - mean) / std;
+    return (stk_gpu_divide(byte, STK_GPU_255TH, STK_GPU_255TH_REST) - mean) / std;
 }
 
-/* Rounds to the nearest, and to even between two equally near ones. */
-STK_GPU_CODE uint32_t stk_gpu_to_bf16(float value)
+/* Makes the number of a byte by the inverse of the divisor. */
+STK_GPU_CODE float stk_gpu_quick(float byte, float mean, float inverse, float rest)
 {
-    uint32_t bits = stk_gpu_bits(value);
-    return (bits + 0x7fffU + (bits >> 16 & 1U)) >> 16;
+    float unit = stk_gpu_divide(byte, STK_GPU_255TH, STK_GPU_255TH_REST);
+    return stk_gpu_divide(unit - mean, inverse, rest);
 }
 
 STK_GPU_CODE uint32_t stk_gpu_convert(float value, enum stk_gpu_type type)
@@ -85,32 +85,34 @@ STK_GPU_CODE uint32_t stk_gpu_blocks(uint32_t width, uint32_t height, enum stk_g
 
 /* Some pixels of one row, side by side in the image. */
 struct stk_gpu_span {
-    int64_t row, column;    /* of the first one; both may lie outside of the image */
+    int32_t row, column;    /* of the first one; both may lie outside of the image */
     uint32_t pixels, bytes; /* how many; of all of them */
 };
 
-STK_GPU_CODE bool stk_gpu_is_inside(const struct stk_gpu_image *image, int64_t row, int64_t column)
+/* Sides have 16 bits (gpu/plan.h), so a number below 0 is no less than any of them. */
+STK_GPU_CODE bool stk_gpu_is_inside(const struct stk_gpu_image *image, int32_t row, int32_t column)
 {
-    return row >= 0 && row < image->height && column >= 0 && column < image->width;
+    return (uint32_t)row < image->height && (uint32_t)column < image->width;
 }
 
 /* The address of one of an image's pixels. */
 STK_GPU_CODE uint64_t stk_gpu_pixel(const struct stk_gpu_image *image, uint32_t channels,
-                                    int64_t row, int64_t column)
+                                    int32_t row, int32_t column)
 {
-    return image->pixels + (uint64_t)row * image->stride + (uint64_t)column * channels;
+    return image->pixels + (uint64_t)(uint32_t)row * image->stride + (uint32_t)column * channels;
 }
 
 /* Returns true if all pixels of the span, and all words that they lie in, are the image's. */
 STK_GPU_CODE bool stk_gpu_is_whole(const struct stk_gpu_image *image, uint32_t channels,
                                    const struct stk_gpu_span *span)
 {
-    int64_t last = span->column + (int64_t)span->pixels - 1;
-    if (!stk_gpu_is_inside(image, span->row, span->column) || last >= image->width) {
+    int32_t last = span->column + (int32_t)span->pixels - 1;
+    if (!stk_gpu_is_inside(image, span->row, span->column) || last >= (int32_t)image->width) {
         return false;
     }
     uint64_t from = stk_gpu_pixel(image, channels, span->row, span->column);
-    uint64_t end = stk_gpu_pixel(image, channels, (int64_t)image->height - 1, image->width);
+    uint64_t end =
+        stk_gpu_pixel(image, channels, (int32_t)(image->height - 1U), (int32_t)image->width);
     return (from & ~UINT64_C(3)) >= image->pixels &&
            ((from + span->bytes + 3U) & ~UINT64_C(3)) <= end;
 }
@@ -140,7 +142,7 @@ STK_GPU_CODE void stk_gpu_load_bytes(const struct stk_gpu_image *image, const ui
     }
     STK_GPU_UNROLL
     for (uint32_t i = 0; i < span->bytes; i++) {
-        int64_t column = span->column + i / channels;
+        int32_t column = span->column + (int32_t)(i / channels);
         uint32_t byte = fill[i % channels];
         if (stk_gpu_is_inside(image, span->row, column)) {
             byte =
@@ -155,7 +157,8 @@ STK_GPU_CODE void stk_gpu_load_bytes(const struct stk_gpu_image *image, const ui
 /* The pixels that a thread makes. */
 struct stk_gpu_place {
     uint32_t image, row, column;
-    uint32_t count; /* of pixels: less than a group at the end of a row */
+    uint32_t count;  /* of pixels: less than a group at the end of a row */
+    uint32_t behind; /* groups of the image from this one on */
 };
 
 /* Returns the channel whose mean, std and fill an image's first channel has. It is not 0 only if
@@ -166,75 +169,88 @@ STK_GPU_CODE uint32_t stk_gpu_share(const struct stk_gpu_job *job, uint32_t chan
     return channels == 1U ? image % job->planes : 0U;
 }
 
-/* A group's bytes, as they lie in the image. */
-struct stk_gpu_bytes {
-    const uint32_t *words;
-    uint32_t share; /* of the first channel: stk_gpu_share */
-    bool flip;
-};
-
-/* Makes the numbers of a group, in the order of the window. `is_quick` chooses the division once
- * for all of them. */
-STK_GPU_CODE void stk_gpu_number(const struct stk_gpu_job *job, enum stk_gpu_type type,
-                                 uint32_t channels, const struct stk_gpu_bytes *bytes,
-                                 bool is_quick, uint32_t *numbers)
+/* Exchanges left and right of a group's pixels. */
+STK_GPU_CODE void stk_gpu_mirror(uint32_t pixels, uint32_t channels, uint32_t *words)
 {
-    uint32_t group = stk_gpu_group(type);
+    uint32_t mirrored[STK_GPU_MOST / 4U];
     STK_GPU_UNROLL
-    for (uint32_t i = 0; i < group * channels; i++) {
-        uint32_t there = (group - 1U - i / channels) * channels + i % channels;
-        uint32_t c = bytes->share + i % channels;
-        uint32_t straight = bytes->words[i / 4U] >> i % 4U * 8U & 255U;
-        uint32_t mirrored = bytes->words[there / 4U] >> there % 4U * 8U & 255U;
-        float value = stk_gpu_normal(bytes->flip ? mirrored : straight, job->mean[c], job->std[c],
-                                     job->inverse[c], is_quick);
-        numbers[i] = stk_gpu_convert(value, type);
+    for (uint32_t i = 0; i < pixels * channels; i++) {
+        uint32_t there = (pixels - 1U - i / channels) * channels + i % channels;
+        uint32_t byte = words[there / 4U] >> there % 4U * 8U & 255U;
+        mirrored[i / 4U] = i % 4U == 0 ? byte : mirrored[i / 4U] | byte << i % 4U * 8U;
+    }
+    STK_GPU_UNROLL
+    for (uint32_t i = 0; i < pixels * channels / 4U; i++) {
+        words[i] = mirrored[i];
+    }
+}
+
+/* Makes the numbers of a group's bytes. `is_quick` chooses the division once for all of them. */
+STK_GPU_CODE void stk_gpu_number(const struct stk_gpu_job *job, uint32_t channels, uint32_t count,
+                                 uint32_t share, bool is_quick, const uint32_t *words,
+                                 float *numbers)
+{
+    STK_GPU_UNROLL
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t c = share + i % channels;
+        float byte = stk_gpu_byte(words[i / 4U], i % 4U);
+        numbers[i] = is_quick ? stk_gpu_quick(byte, job->mean[c], job->inverse[c], job->rest[c])
+                              : stk_gpu_normal(byte, job->mean[c], job->std[c]);
     }
 }
 
 /* Makes the numbers of the place's pixels, in the order of the window. */
 STK_GPU_CODE void stk_gpu_make(const struct stk_gpu_job *job, enum stk_gpu_type type,
-                               uint32_t channels, const struct stk_gpu_place *place,
-                               uint32_t *numbers)
+                               uint32_t channels, const struct stk_gpu_place *place, float *numbers)
 {
     struct stk_gpu_image image = stk_gpu_load_image(job->images, place->image);
     uint32_t share = stk_gpu_share(job, channels, place->image);
     uint32_t group = stk_gpu_group(type), words[STK_GPU_MOST / 4U];
-    int64_t column = image.flip ? (int64_t)job->width - place->column - group : place->column;
-    struct stk_gpu_span span = {(int64_t)image.top + place->row, image.left + column, group,
-                                group * channels};
+    uint32_t column = image.flip ? job->width - place->column - group : place->column;
+    struct stk_gpu_span span = {image.top + (int32_t)place->row, image.left + (int32_t)column,
+                                group, group * channels};
     if (stk_gpu_is_whole(&image, channels, &span)) {
         stk_gpu_load_words(stk_gpu_pixel(&image, channels, span.row, span.column), span.bytes,
                            words);
     } else {
         stk_gpu_load_bytes(&image, job->fill + share, channels, &span, words);
     }
-    const struct stk_gpu_bytes bytes = {words, share, image.flip != 0};
-    bool is_quick = job->inverse[0] != 0;
-    if (is_quick) {
-        stk_gpu_number(job, type, channels, &bytes, true, numbers);
+    if (image.flip) {
+        stk_gpu_mirror(group, channels, words);
+    }
+    if (job->inverse[0] != 0) {
+        stk_gpu_number(job, channels, span.bytes, share, true, words, numbers);
     } else {
-        stk_gpu_number(job, type, channels, &bytes, false, numbers);
+        stk_gpu_number(job, channels, span.bytes, share, false, words, numbers);
+    }
+}
+
+/* ---- storing ---- */
+
+/* Makes 16 bytes of as many numbers as that takes. */
+STK_GPU_CODE void stk_gpu_pack(enum stk_gpu_type type, const float *numbers, uint32_t *packet)
+{
+    STK_GPU_UNROLL
+    for (uint32_t i = 0; i < 4U; i++) {
+        packet[i] = type == STK_GPU_F32 ? stk_gpu_bits(numbers[i])
+                                        : stk_gpu_pair(numbers[2U * i], numbers[2U * i + 1U], type);
     }
 }
 
 /* Stores the first `count` of a group's numbers, which lie side by side. */
-STK_GPU_CODE void stk_gpu_store(uint64_t to, enum stk_gpu_type type, const uint32_t *numbers,
+STK_GPU_CODE void stk_gpu_store(uint64_t to, enum stk_gpu_type type, const float *numbers,
                                 uint32_t count)
 {
     uint32_t group = stk_gpu_group(type), bytes = stk_gpu_type_bytes(type), packet[4];
     if (count >= group && to % STK_GPU_PACKET == 0) {
-        STK_GPU_UNROLL
-        for (uint32_t i = 0; i < 4U; i++) {
-            packet[i] = bytes == 4U ? numbers[i] : numbers[2U * i] | numbers[2U * i + 1U] << 16;
-        }
+        stk_gpu_pack(type, numbers, packet);
         stk_gpu_store_packet(to, packet);
         return;
     }
     STK_GPU_UNROLL
     for (uint32_t i = 0; i < group; i++) {
         if (i < count) {
-            stk_gpu_store_number(to + i * bytes, numbers[i], bytes);
+            stk_gpu_store_number(to + i * bytes, stk_gpu_convert(numbers[i], type), bytes);
         }
     }
 }
@@ -242,9 +258,10 @@ STK_GPU_CODE void stk_gpu_store(uint64_t to, enum stk_gpu_type type, const uint3
 /* Stores each channel in its own plane. */
 STK_GPU_CODE void stk_gpu_store_planes(const struct stk_gpu_job *job, enum stk_gpu_type type,
                                        uint32_t channels, const struct stk_gpu_place *place,
-                                       const uint32_t *numbers)
+                                       const float *numbers)
 {
-    uint32_t group = stk_gpu_group(type), one[STK_GPU_GROUP];
+    uint32_t group = stk_gpu_group(type);
+    float one[STK_GPU_GROUP];
     STK_GPU_UNROLL
     for (uint32_t c = 0; c < channels; c++) {
         uint64_t plane = (uint64_t)place->image * channels + c;
@@ -258,20 +275,30 @@ STK_GPU_CODE void stk_gpu_store_planes(const struct stk_gpu_job *job, enum stk_g
     }
 }
 
-/* Stores the channels of a pixel side by side. */
+/* Stores the channels of a pixel side by side. Groups that are all whole lie one behind the other,
+ * row by row, and are stored by all threads together. */
 STK_GPU_CODE void stk_gpu_store_pixels(const struct stk_gpu_job *job, enum stk_gpu_type type,
                                        uint32_t channels, const struct stk_gpu_place *place,
-                                       const uint32_t *numbers)
+                                       const float *numbers)
 {
     uint32_t group = stk_gpu_group(type), count = place->count * channels;
     uint64_t row = (uint64_t)place->image * job->height + place->row;
     uint64_t to =
         job->out + (row * job->width + place->column) * channels * stk_gpu_type_bytes(type);
+    bool is_together = channels > 1U && job->width % group == 0 && job->out % STK_GPU_PACKET == 0;
+    uint32_t packets[4U * STK_GPU_CHANNELS];
     STK_GPU_UNROLL
     for (uint32_t i = 0; i < channels; i++) {
         uint32_t done = i * group;
-        stk_gpu_store(to + done * stk_gpu_type_bytes(type), type, numbers + done,
-                      count > done ? count - done : 0U);
+        if (is_together) {
+            stk_gpu_pack(type, numbers + done, packets + 4U * i);
+        } else {
+            stk_gpu_store(to + done * stk_gpu_type_bytes(type), type, numbers + done,
+                          count > done ? count - done : 0U);
+        }
+    }
+    if (is_together) {
+        stk_gpu_store_together(to, packets, channels, place->behind);
     }
 }
 
@@ -286,9 +313,11 @@ STK_GPU_CODE void stk_gpu_thread(const struct stk_gpu_job *job, enum stk_gpu_typ
     if (row >= job->height) {
         return;
     }
-    uint32_t left = job->width - column, numbers[STK_GPU_MOST];
+    uint32_t left = job->width - column;
+    float numbers[STK_GPU_MOST];
     struct stk_gpu_place place = {image, row, column,
-                                  left < stk_gpu_group(type) ? left : stk_gpu_group(type)};
+                                  left < stk_gpu_group(type) ? left : stk_gpu_group(type),
+                                  groups * job->height - index};
     stk_gpu_make(job, type, channels, &place, numbers);
     if (layout == STK_GPU_NCHW) {
         stk_gpu_store_planes(job, type, channels, &place, numbers);

@@ -6,14 +6,21 @@
 
 /* ---- what follows from a plan ---- */
 
+/* Returns what is missing from the inverse of a divisor in single precision. */
+static float rest_of(float inverse, float divisor)
+{
+    return (float)(1.0 / (double)divisor - (double)inverse);
+}
+
 /* Returns true if, for all bytes of a channel, multiplying by the inverse gives what dividing
  * gives. */
 static bool is_quick(const struct stk_gpu_plan *plan, uint32_t channel)
 {
     float mean = plan->mean[channel], std = plan->std[channel], inverse = 1.0F / std;
+    float rest = rest_of(inverse, std);
     for (uint32_t byte = 0; byte < 256; byte++) {
-        float quick = stk_gpu_normal(byte, mean, std, inverse, true);
-        if (stk_gpu_bits(quick) != stk_gpu_bits(stk_gpu_normal(byte, mean, std, 0, false))) {
+        float quick = stk_gpu_quick((float)byte, mean, inverse, rest);
+        if (stk_gpu_bits(quick) != stk_gpu_bits(stk_gpu_normal((float)byte, mean, std))) {
             return false;
         }
     }
@@ -35,13 +42,14 @@ static void find_inverses(struct stk_gpu_plan *plan)
     }
     for (uint32_t c = 0; c < shares(plan); c++) {
         plan->inverse[c] = all_quick ? 1.0F / plan->std[c] : 0;
+        plan->rest[c] = all_quick ? rest_of(plan->inverse[c], plan->std[c]) : 0;
     }
 }
 
 static void fill_table(struct stk_gpu_plan *plan, uint32_t channel)
 {
     for (uint32_t byte = 0; byte < 256; byte++) {
-        float value = stk_gpu_normal(byte, plan->mean[channel], plan->std[channel], 0, false);
+        float value = stk_gpu_normal((float)byte, plan->mean[channel], plan->std[channel]);
         plan->numbers[channel][byte] = stk_gpu_convert(value, plan->type);
     }
 }
@@ -157,6 +165,7 @@ struct stk_gpu_job stk_gpu_plan_job(const struct stk_gpu_plan *plan, uint64_t im
         job.mean[c] = plan->mean[c];
         job.std[c] = plan->std[c];
         job.inverse[c] = plan->inverse[c];
+        job.rest[c] = plan->rest[c];
     }
     return job;
 }

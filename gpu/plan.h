@@ -23,7 +23,7 @@ struct stk_gpu_plan {
      * one behind the other, which take turns with mean, std and fill. 0 is 1. */
     uint32_t planes;
     /* Made by stk_gpu_plan_finish(). */
-    float inverse[STK_GPU_CHANNELS];
+    float inverse[STK_GPU_CHANNELS], rest[STK_GPU_CHANNELS];
     uint32_t numbers[STK_GPU_CHANNELS][256]; /* the result of each byte, as the type's bits */
 };
 

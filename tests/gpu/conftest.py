@@ -15,7 +15,7 @@ class Plan(c.Structure):
     _fields_ = [("type", c.c_int), ("layout", c.c_int), ("channels", c.c_uint32),
                 ("width", c.c_uint32), ("height", c.c_uint32), ("mean", c.c_float * 3),
                 ("std", c.c_float * 3), ("fill", c.c_uint8 * 3), ("planes", c.c_uint32),
-                ("inverse", c.c_float * 3), ("numbers", c.c_uint32 * 256 * 3)]
+                ("inverse", c.c_float * 3), ("rest", c.c_float * 3), ("numbers", c.c_uint32 * 256 * 3)]
 
 
 @pytest.fixture(scope="session")

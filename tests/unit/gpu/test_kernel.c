@@ -312,7 +312,7 @@ START_TEST(words_are_loaded_only_within_the_image)
 {
     for (uint32_t odd = 0; odd < 4; odd++) {
         const struct stk_gpu_image image = {.pixels = 4096 + odd, .width = 40, .height = 1};
-        for (int64_t column = 0; column < 40; column++) {
+        for (int32_t column = 0; column < 40; column++) {
             const struct stk_gpu_span span = {0, column, 4, 12};
             uint64_t from = (image.pixels + (uint64_t)column * 3) / 4 * 4;
             uint64_t behind = (image.pixels + (uint64_t)column * 3 + 12 + 3) / 4 * 4;
