@@ -21,7 +21,7 @@ CASES = ("slots_are_not_written_before_their_copies_have_ended", "slots_are_lock
          "two_devices_have_the_same_slots", "floats_in_slots_are_held", "structures", "channels_last",
          "what_moves_itself", "floats_that_are_there_already", "order_of_asking", "images_that_are_not_found",
          "errors_have_their_turn", "no_memory_to_lock", "no_memory_of_the_device", "a_child_of_fork",
-         "a_worker_that_is_killed", "early_break", "passes_of_several_threads")
+         "a_child_of_fork_amid_workers", "a_worker_that_is_killed", "early_break", "passes_of_several_threads")
 
 
 @pytest.fixture(scope="module")

@@ -149,6 +149,11 @@ class _Batches:
 class _Sending(_Batches):
     """A pass to a device, which may have batches under way when the program drops it."""
 
+    def __next__(self):
+        if self._owner != os.getpid():  # it would wait for a batch that workers give to its parent
+            self._sink.let_go()  # raises the reason
+        return super().__next__()
+
     def __del__(self):  # an interrupt in here would be lost, so passes without a device have no __del__
         self._begun.clear()
         self._batches = None

@@ -389,6 +389,22 @@ def a_child_of_fork():
 
 
 @case
+def a_child_of_fork_amid_workers():
+    """It is told so before it waits for a batch, which workers give to its parent."""
+    passing = iter(stoker.Loader(loader_of(planes), **WANTED))
+    first = list(fetched(next(passing)))
+    pid = os.fork()
+    if pid == 0:
+        try:
+            next(passing)
+        except RuntimeError as error:
+            os._exit(0 if "spawn" in str(error) else 1)
+        os._exit(1)
+    status = os.waitpid(pid, 0)[1]
+    return status == 0 and all_same(normalised(loader_of(planes, 0)), [first, *(list(fetched(batch)) for batch in passing)])
+
+
+@case
 def a_worker_that_is_killed():
     """Its sent batches are right; its slots are unlocked and unmapped."""
     right, before = normalised(loader_of(planes, 0)), devices.of(0).pinned()
