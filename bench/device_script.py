@@ -3,9 +3,9 @@
 
     device_script.py KIND DIRECTORY WORKERS DEVICE PACKAGE
 
-For each line of its standard input it has every batch on the device once, as normalised floats. Then it prints
-the images, the seconds until the last image is there, and the seconds of this process's own processor
-time. KIND is `pinned` (ToTensor, Normalize, pin_memory, to() without waiting), `loader` (PILToTensor and
+For each line of its standard input it has every batch of an epoch on the device once, as normalised floats. An epoch
+has two batches for each worker, whatever the directory holds (DALI's is the directory). Then it prints the images, the
+seconds until the last image is there, and the seconds of this process's own processor time. KIND is `pinned` (ToTensor, Normalize, pin_memory, to() without waiting), `loader` (PILToTensor and
 stoker.Loader), `timm` (bytes, collated by timm, and its PrefetchLoader), `dali` (decoded on the processor) or
 `dali-gpu` (decoded on the device). All crop and flip at random; DALI draws and resizes in its own way.
 """
@@ -18,13 +18,14 @@ from torchvision import datasets, transforms
 
 MEAN, STD = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
 GEOMETRY = [transforms.RandomResizedCrop(224), transforms.RandomHorizontalFlip()]
-BATCH = 256
+BATCH, BATCHES_OF_A_WORKER = 256, 2
 
 
 def make_loader(directory, workers, end, **options):
     dataset = datasets.ImageFolder(directory, transforms.Compose(GEOMETRY + end))
-    return torch.utils.data.DataLoader(dataset, BATCH, shuffle=True, num_workers=workers,
-                                       persistent_workers=True, **options)
+    images = BATCH * BATCHES_OF_A_WORKER * workers
+    return torch.utils.data.DataLoader(dataset, BATCH, num_workers=workers, persistent_workers=True,
+                                       sampler=torch.utils.data.RandomSampler(dataset, num_samples=images), **options)
 
 
 def make_pinned(directory, workers, device):

@@ -28,10 +28,11 @@ COMPUTE_SANITIZER := $(firstword $(wildcard /usr/local/cuda/bin/compute-sanitize
 	$(shell command -v compute-sanitizer 2>/dev/null))
 
 .PHONY: test-gpu test-cuda
-test-gpu: $(B)/tests/device python ## on a machine with a GPU: equality, rates, compute-sanitizer where there is one
+test-gpu: $(B)/tests/device python ## on a machine with a GPU: equality, rates, stoker.Loader (PYTHON= has torch), compute-sanitizer where there is one
 	@mkdir -p build/gpu
 	@$(B)/tests/device >build/gpu/device.txt; status=$$?; cat build/gpu/device.txt; \
 		if [ $$status = 77 ]; then exit 0; fi; [ $$status = 0 ] || exit $$status; \
+		$(PYTEST) -rs tests/wrappers/loader/test_on_device.py || exit 1; \
 		if [ -z "$(COMPUTE_SANITIZER)" ]; then echo "skipped: no compute-sanitizer"; else \
 		$(COMPUTE_SANITIZER) --error-exitcode 1 --leak-check full $(B)/tests/device --equality; fi; \
 		status=$$?; echo "(the table is in build/gpu/device.txt)"; exit $$status
