@@ -390,7 +390,7 @@ def a_child_of_fork():
 
 @case
 def a_child_of_fork_amid_workers():
-    """It is told so before it waits for a batch, which workers give to its parent."""
+    """The error comes before the child waits for a batch, which workers give to its parent."""
     passing = iter(stoker.Loader(loader_of(planes), **WANTED))
     first = list(fetched(next(passing)))
     pid = os.fork()
