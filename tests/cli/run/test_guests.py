@@ -136,7 +136,7 @@ def test_a_process_that_is_left_behind(jobs, data, names, guest, scratch):
         assert "still use it" in ran.said and names() == [f"stoker-{GUEST}"]
     finally:
         go_on.touch()
-    wait_for(lambda: guest(jobs.build / "stoker", "clear").stdout.startswith("removed "))
+    wait_for(lambda: guest(jobs.build / "stoker", "clear").stdout.endswith(f"stoker-{GUEST}\n"))
     assert names() == []
 
 
