@@ -20,6 +20,9 @@ enum samples_kind {
     SAMPLES_AS_SET, /* STOKER_DECODED */
 };
 
+/* How much `stoker run` says at its start and end. */
+enum telling { TELLING_USUAL, TELLING_LITTLE, TELLING_ALL };
+
 struct request {
     /* Covered paths: as the user spells them, absolute; and canonical. */
     unsigned count;
@@ -60,6 +63,7 @@ struct request {
     bool no_torchvision; /* by the flag */
     bool no_batches;     /* by the flag or by the environment */
     bool no_history;     /* by the flag: the run leaves no record */
+    enum telling telling;
     enum samples_kind samples_kind;
     const char *samples;   /* the flag's value, or NULL */
     int64_t samples_bytes; /* of a store in the tier; -1: as much as entries leave */

@@ -177,6 +177,18 @@ static bool take_cache_flag(struct request *request, struct cursor *cursor)
     return true;
 }
 
+static bool take_telling(struct request *request, const char *flag)
+{
+    if (strcmp(flag, "--quiet") == 0) {
+        request->telling = TELLING_LITTLE;
+    } else if (strcmp(flag, "--verbose") == 0) {
+        request->telling = TELLING_ALL;
+    } else {
+        return false;
+    }
+    return true;
+}
+
 static bool take_flag(struct request *request, struct cursor *cursor)
 {
     const char *value;
@@ -203,7 +215,7 @@ static bool take_flag(struct request *request, struct cursor *cursor)
     } else if (strcmp(*cursor->at, "--no-history") == 0) {
         request->no_history = true;
     } else {
-        return false;
+        return take_telling(request, *cursor->at);
     }
     return true;
 }

@@ -165,7 +165,7 @@ static void time_opens(void *path, int out)
 {
     char tier[PATH_MAX];
     struct open_times times = {.origin_ns = open_time_below_ns(path)};
-    times.tier_ns = open_time_unnamed_ns(first_tier(tier));
+    times.tier_ns = open_time_of_tier(first_tier(tier)).open_ns;
     times.until_ns = stk_clock_boottime_ns() + COUNT_NS;
     stk_walk(path, count_file, &times);
     detached_answer(out, &times, sizeof times);

@@ -95,6 +95,8 @@ const struct help_verb help_verbs[] = {
                   "LMDB and Arrow, are then served from the first on"},
                  {"--jobs", "N", "with --warm: so many files at a time"},
                  NO_HISTORY,
+                 {"--quiet", "", "say nothing at the start, and one line at the end"},
+                 {"--verbose", "", "say all at the end, however many lines it takes"},
                  JSON},
      .examples = {"stoker run --path /data/imagenet -- python train.py",
                   "stoker run --tier /nvme/me:500G --path /data -- torchrun train.py",

@@ -9,7 +9,7 @@
 
 #define STK_VERSION "0.1.0"
 
-enum { HELP_MOST_OPTIONS = 16, HELP_MOST_EXAMPLES = 5 };
+enum { HELP_MOST_OPTIONS = 20, HELP_MOST_EXAMPLES = 5 };
 
 struct help_option {
     const char *flag;     /* "--path" */

@@ -9,8 +9,13 @@
  * Returns the time in nanoseconds within which half of the opens end; 0: there was no file that
  * could be read. Takes no heap. */
 int64_t open_time_below_ns(const char *path);
-/* Opens a file without a name, which it makes in a directory, ten times. Returns that time; 0: no
- * such file could be made. */
-int64_t open_time_unnamed_ns(const char *directory);
+/* The cost of a cached file: of its open with the first byte, and of each byte. */
+struct open_cost {
+    int64_t open_ns; /* 0: not known */
+    double byte_ns;
+};
+/* Opens a file of 1 MiB without a name, which it makes in a tier's directory, ten times, and reads
+ * it. */
+struct open_cost open_time_of_tier(const char *directory);
 
 #endif

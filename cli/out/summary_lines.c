@@ -89,13 +89,13 @@ static struct summary_line *lightest(void)
 }
 
 /* Returns how many lines are left out, so that the rest fits with a line that says so. */
-static unsigned choose(void)
+static unsigned choose(unsigned most_rows)
 {
     unsigned rows = 0, left_out = 0;
     for (unsigned i = 0; i < count; i++) {
         rows += lines[i].rows;
     }
-    while (rows + (left_out > 0 ? 1 : 0) > LINES_MOST) {
+    while (rows + (left_out > 0 ? 1 : 0) > most_rows) {
         struct summary_line *line = lightest();
         line->left_out = true;
         rows -= line->rows;
@@ -104,17 +104,18 @@ static unsigned choose(void)
     return left_out;
 }
 
-void lines_print(FILE *out)
+void lines_print(FILE *out, unsigned most_rows)
 {
-    unsigned left_out = choose();
+    unsigned left_out = most_rows > 1 ? choose(most_rows) : 0;
     for (unsigned i = 0; i < count; i++) {
-        if (!lines[i].left_out) {
+        if (!lines[i].left_out && (i == 0 || most_rows != 1)) {
             fprintf(out, "%s\n", lines[i].text);
         }
         free(lines[i].text);
     }
     if (left_out > 0) {
-        fprintf(out, "  (%u lines did not fit: see `stoker report`, or --json FILE)\n", left_out);
+        fprintf(out, "  (%u %s did not fit: `stoker last` has all, and so has --verbose)\n",
+                left_out, plural(left_out, "line", "lines"));
     }
     count = 0;
 }

@@ -1,11 +1,12 @@
 /* The lines of a summary. They are added in their order, each with its weight. If they do not fit
- * into twelve rows of 80 columns, the lightest are left out, and a row says so. */
+ * into the rows, of 80 columns, the lightest are left out, and a row says so. */
 #ifndef STK_CLI_OUT_SUMMARY_LINES_H
 #define STK_CLI_OUT_SUMMARY_LINES_H
 
 #include <stdio.h>
 
-#define LINES_MOST    12
+#define LINES_MOST    12 /* rows that are usual */
+#define LINES_ALL     0
 #define LINES_COLUMNS 80
 
 /* From the weight that stays longest to the one that is left out first. */
@@ -18,7 +19,7 @@ enum weight { HEAD, EPOCHS, LOSSES, TIMES, CACHES, PARTS, DETAILS };
 void lines_add(enum weight weight, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* Turns each LINES_KEEP of a text into a blank, for text that does not become a summary's line. */
 void lines_let_break(char *text);
-/* Prints all lines, and forgets them. */
-void lines_print(FILE *out);
+/* Prints lines in so many rows, or all (LINES_ALL), or the first line alone (1). Forgets them. */
+void lines_print(FILE *out, unsigned most_rows);
 
 #endif

@@ -16,6 +16,7 @@
 #include "cli/out/say.h"
 #include "cli/report/page_facts.h"
 #include "cli/run/shared_helper.h"
+#include "cli/out/summary_lines.h"
 #include "cli/summary/forecast.h"
 #include "cli/summary/summary.h"
 
@@ -51,7 +52,9 @@ static void put_words(FILE *out, char *const *words)
 /* Writes "ended with 0 after 12.3 s, 90.1% of 1200 opens from the cache: python train.py". */
 static void put_title(FILE *out)
 {
+    char size[STK_SIZE_TEXT];
     const struct figures *figures = run.figures;
+    uint64_t opens = figures->total[STK_COUNT_OPENS];
     if (run.outside) {
         fprintf(out, "ended after %.1f s without stoker run", figures->run_s);
     } else if (run.ended) {
@@ -59,10 +62,13 @@ static void put_title(FILE *out)
     } else {
         fprintf(out, "not ended at %.1f s", figures->run_s);
     }
-    fprintf(
-        out, ", %.1f%% of %" PRIu64 " opens from the cache:",
-        percent((double)figures->total[STK_COUNT_HITS], (double)figures->total[STK_COUNT_OPENS]),
-        figures->total[STK_COUNT_OPENS]);
+    if (figures->read_bytes > 0) {
+        fprintf(out, ", %.1f%% of %s from the cache:", figures_percent(figures),
+                size_text(size, figures->read_bytes));
+    } else {
+        fprintf(out, ", %.1f%% of %" PRIu64 " %s from the cache:", figures_percent(figures), opens,
+                plural(opens, "open", "opens"));
+    }
     put_words(out, run.outside ? asked->spelled : asked->command);
 }
 
@@ -72,7 +78,7 @@ static void put_summary(FILE *out)
         fprintf(out, "stoker: as of second %.1f, before the command had ended:\n",
                 run.figures->run_s);
     }
-    summary_print(out, run.figures);
+    summary_print(out, run.figures, LINES_ALL);
     forecast_print(out, run.figures);
     shared_helper_print(out);
 }

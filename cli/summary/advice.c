@@ -297,7 +297,9 @@ char *figures_advice(const struct figures *figures)
                               ", bytes (uint8) instead of floats are a quarter of it");
     case BOUND_OTHER:
         return advise_workers(figures, "transform", figures->other_s,
-                              ", stoker.transforms may help");
+                              figures->request->no_torchvision
+                                  ? ", without --no-torchvision torchvision's own take less"
+                                  : "");
     default:
         return advise_by_opens(figures);
     }

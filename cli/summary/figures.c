@@ -6,6 +6,7 @@
 
 #include "base/clock.h"
 #include "cli/out/say.h"
+#include "cli/summary/cache_cost.h"
 
 #define MOST_BUSY 0.10 /* part of an epoch: a loader that keeps up waits less for batches */
 
@@ -192,6 +193,27 @@ static void add_ahead(struct figures *figures)
     figures->there = hits > counts->awaited ? hits - counts->awaited : 0;
 }
 
+/* Counts what was read if most of it came by blocks: opens say little of big files then. */
+static void gather_bytes(struct figures *figures)
+{
+    const uint64_t *blocks = figures->counts->blocks;
+    uint64_t cached = blocks[STK_BLOCK_BYTES_CACHE];
+    uint64_t by_blocks = cached + blocks[STK_BLOCK_BYTES_ORIGIN];
+    uint64_t whole = figures->total[STK_COUNT_BYTES_CACHE] + figures->total[STK_COUNT_BYTES_ORIGIN];
+    if (blocks[STK_BLOCK_READS] > 0 && by_blocks > whole) {
+        figures->read_cached_bytes = cached + figures->total[STK_COUNT_BYTES_CACHE];
+        figures->read_bytes = by_blocks + whole;
+    }
+}
+
+double figures_percent(const struct figures *figures)
+{
+    return figures->read_bytes > 0
+               ? percent((double)figures->read_cached_bytes, (double)figures->read_bytes)
+               : percent((double)figures->total[STK_COUNT_HITS],
+                         (double)figures->total[STK_COUNT_OPENS]);
+}
+
 uint64_t figures_lead(const struct figures *figures)
 {
     const uint64_t *ahead = figures->counts->ahead;
@@ -238,8 +260,11 @@ static void gather_times(struct figures *figures)
     figures->resize_s = seconds_of(session, STK_TALLY_RESIZED_NS);
     figures->collate_s = seconds_of(session, STK_TALLY_COLLATE_NS);
     figures->fetch_s = seconds_of(session, STK_TALLY_FETCH_NS);
-    figures->other_s = not_below_zero(figures->fetch_s - figures->origin_s - figures->decode_s -
-                                      figures->resize_s - figures->collate_s);
+    double rest_s = not_below_zero(figures->fetch_s - figures->origin_s - figures->decode_s -
+                                   figures->resize_s - figures->collate_s);
+    double cache_s = rest_s > 0 ? cache_cost_s(&session->tier, figures->counts) : 0;
+    figures->cache_s = cache_s < rest_s ? cache_s : rest_s;
+    figures->other_s = rest_s - figures->cache_s;
     figures->upload_s = seconds_of(session, STK_TALLY_UPLOAD_SENDING_NS) +
                         seconds_of(session, STK_TALLY_UPLOAD_STALLED_NS);
 }
@@ -344,6 +369,7 @@ void figures_gather(struct figures *out, const struct request *request,
     out->times = times;
     out->run_s = run_s;
     add_up(out);
+    gather_bytes(out);
     add_ahead(out);
     gather_passes(out);
     if (!out->by_passes) {

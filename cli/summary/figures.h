@@ -48,6 +48,9 @@ struct figures {
     uint64_t total[STK_COUNT_KINDS];
     unsigned opened; /* the most opens of any file */
     uint64_t there;  /* files that were in the cache when they were first opened */
+    /* Bytes that the job read from the cache, and all that it read, if most were read from big
+     * files, by blocks; else 0. A file that was opened whole counts with its size. */
+    uint64_t read_cached_bytes, read_bytes;
 
     bool by_passes;  /* false: the stretches are first opens, and later ones */
     unsigned loader; /* the one with the most samples */
@@ -60,7 +63,8 @@ struct figures {
     double origin_s; /* opens that waited for the origin */
     double decode_s, resize_s, collate_s;
     double fetch_s;  /* making batches, including the above if done for batches */
-    double other_s;  /* rest of fetch_s: the job's own transforms, and reading cached files */
+    double cache_s;  /* opening and reading what is cached (cli/summary/cache_cost.h) */
+    double other_s;  /* rest of fetch_s: the job's own transforms */
     double upload_s; /* steps held up while stoker.Loader sends to a GPU */
     double start_s;  /* first batches of new workers in later epochs, beyond the time of a usual
                         batch */
@@ -79,6 +83,8 @@ double figures_opens_s(const struct epoch_times *times, unsigned epoch);
  * Returns the buffer. */
 #define FIGURES_FILES_TEXT 48
 const char *figures_files_text(char out[FIGURES_FILES_TEXT], const struct stk_run_counts *counts);
+/* Returns the part from the cache in percent: of the opens, or of the bytes if these say more. */
+double figures_percent(const struct figures *figures);
 /* Returns the later epochs if there are any, else the first. */
 const struct stretch *figures_latest(const struct figures *figures);
 /* Returns the part of these epochs that their steps were held up by uploads, from 0 to 1, as far as

@@ -165,7 +165,10 @@ static void add_times(const struct figures *figures)
     text = add_time(text, "decode", figures->decode_s);
     text = add_time(text, "resize", figures->resize_s);
     text = add_time(text, "batches", figures->collate_s);
-    text = add_time(text, "cache and transforms", figures->other_s);
+    text = add_time(text, "cache", figures->cache_s);
+    bool apart = figures->cache_s > 0 || figures->total[STK_COUNT_HITS] == 0;
+    text =
+        add_time(text, apart ? "the job's transforms" : "cache and transforms", figures->other_s);
     if (*text != '\0') {
         lines_add(TIMES, "  time summed over processes: %s", text);
     }
@@ -190,6 +193,9 @@ static void add_bytes(const struct figures *figures)
 {
     char cache[STK_SIZE_TEXT], origin[STK_SIZE_TEXT];
     bool blocks = figures->counts->blocks[STK_BLOCK_READS] > 0;
+    if (figures->total[STK_COUNT_BYTES_ORIGIN] + figures->total[STK_COUNT_BYTES_CACHE] == 0) {
+        return;
+    }
     lines_add(PARTS, "  %s: %s from storage, %s from the cache", blocks ? "whole files" : "files",
               size_text(origin, figures->total[STK_COUNT_BYTES_ORIGIN]),
               size_text(cache, figures->total[STK_COUNT_BYTES_CACHE]));
@@ -411,6 +417,14 @@ static char *read_ahead_text(const struct figures *figures)
                      : must_copy("");
 }
 
+/* Returns ", 129 MiB read" if bytes say more than opens, or "". The caller frees. */
+static char *read_text(const struct figures *figures)
+{
+    char size[STK_SIZE_TEXT];
+    return figures->read_bytes > 0 ? must_format(", %s read", size_text(size, figures->read_bytes))
+                                   : must_copy("");
+}
+
 /* Returns how the command ended if that was by a signal, or "". The caller frees. */
 static char *killed_text(const struct figures *figures)
 {
@@ -423,12 +437,13 @@ static char *killed_text(const struct figures *figures)
 
 static void add_opened(const struct figures *figures)
 {
-    char files[FIGURES_FILES_TEXT];
+    char files[FIGURES_FILES_TEXT], *bytes = read_text(figures);
     char *killed = killed_text(figures), *read = read_ahead_text(figures);
     uint64_t opens = figures->total[STK_COUNT_OPENS];
-    lines_add(HEAD, "stoker: %s%" PRIu64 " open%s%s, %.1f%% from the cache%s", killed, opens,
-              plural(opens, "", "s"), figures_files_text(files, figures->counts),
-              percent((double)figures->total[STK_COUNT_HITS], (double)opens), read);
+    lines_add(HEAD, "stoker: %s%" PRIu64 " open%s%s%s, %.1f%% from the cache%s", killed, opens,
+              plural(opens, "", "s"), figures_files_text(files, figures->counts), bytes,
+              figures_percent(figures), read);
+    free(bytes);
     free(read);
     free(killed);
 }
@@ -438,9 +453,8 @@ static void add_listings(const struct figures *figures)
 {
     uint64_t served = figures->counts->listings_served;
     if (served > 0) {
-        lines_add(PARTS,
-                  "  directories: %" PRIu64 " listings from the cache, %" PRIu64 " from storage",
-                  served, figures->counts->listings_asked);
+        lines_add(PARTS, "  directories: %" PRIu64 " %s from the cache, %" PRIu64 " from storage",
+                  served, plural(served, "listing", "listings"), figures->counts->listings_asked);
     }
 }
 
@@ -453,7 +467,7 @@ static void add_advice(const struct figures *figures)
     free(advice);
 }
 
-void summary_print(FILE *out, const struct figures *figures)
+void summary_print(FILE *out, const struct figures *figures, unsigned most_rows)
 {
     const struct session *session = figures->session;
     bool any = figures->total[STK_COUNT_OPENS] > 0;
@@ -465,7 +479,7 @@ void summary_print(FILE *out, const struct figures *figures)
     add_guests(figures->guests);
     if (figures->by_passes) {
         add_passes(figures);
-    } else if (stk_run_files(figures->counts) > 0) {
+    } else if (stk_run_files(figures->counts) > 0 && figures->read_bytes == 0) {
         add_n_th_opens(figures);
     }
     add_times(figures);
@@ -489,5 +503,5 @@ void summary_print(FILE *out, const struct figures *figures)
         add_stay(figures);
         add_advice(figures);
     }
-    lines_print(out);
+    lines_print(out, most_rows);
 }

@@ -16,7 +16,7 @@
 /* Prints the line at the start: the covered paths, the tier, its size, and how long it stays. */
 void summary_announce(const struct request *request, const struct session *session);
 /* Prints the lines at the end. They stand out if nothing was served. */
-void summary_print(FILE *out, const struct figures *figures);
+void summary_print(FILE *out, const struct figures *figures, unsigned most_rows);
 /* Writes members of a JSON object: the meaning of a run's counters.
  * `ours`: it is this process's run. */
 void summary_write_counted(struct json *json, const struct figures *figures, bool ours);

@@ -183,6 +183,7 @@ static void write_times(struct json *json, const struct figures *figures)
                  {"resize_s", figures->resize_s},
                  {"batches_s", figures->collate_s},
                  {"fetch_s", figures->fetch_s},
+                 {"cache_s", figures->cache_s},
                  {"other_s", figures->other_s},
                  {"start_s", figures->start_s},
                  {"waited_s", figures->first.waited_s + figures->later.waited_s}};

@@ -16,6 +16,7 @@
 #include "cli/os/python.h"
 #include "cli/out/sanitise.h"
 #include "cli/out/say.h"
+#include "cli/out/summary_lines.h"
 #include "cli/out/shell_quote.h"
 #include "cli/report/recorder.h"
 #include "cli/summary/summary.h"
@@ -141,7 +142,7 @@ static int end(void)
         since_s);
     request_outside(&request);
     figures_gather(&figures, &request, &session, &counts, &times, since_s);
-    summary_print(stderr, &figures);
+    summary_print(stderr, &figures, LINES_MOST);
     recorder_put_outside(&figures);
     unlink(path);
     return 0;

@@ -20,6 +20,7 @@
 #include "cli/os/library.h"
 #include "cli/os/python.h"
 #include "cli/out/say.h"
+#include "cli/out/summary_lines.h"
 #include "cli/report/recorder.h"
 #include "cli/run/guests.h"
 #include "cli/run/live_runs.h"
@@ -202,6 +203,28 @@ static void entitle(struct stk_run *run, char *const *command)
     free(title);
 }
 
+static void announce(const struct request *request, const struct session *session)
+{
+    if (request->telling != TELLING_LITTLE) {
+        summary_announce(request, session);
+        forecast_announce(request, session);
+        shared_helper_announce(request);
+    }
+}
+
+static void print_end(const struct figures *figures)
+{
+    enum telling telling = figures->request->telling;
+    summary_print(stderr, figures,
+                  telling == TELLING_LITTLE ? 1
+                  : telling == TELLING_ALL  ? LINES_ALL
+                                            : LINES_MOST);
+    if (telling != TELLING_LITTLE) {
+        forecast_print(stderr, figures);
+        shared_helper_print(stderr);
+    }
+}
+
 /*
  * Runs the command in the run. Returns only if the command could not be started.
  * The order of the calls matters:
@@ -226,9 +249,7 @@ static void run_cached(const struct request *request, struct session *session, i
     struct figures figures;
     struct stk_tally *outer = outer_tally();
     shared_helper_begin(request, session);
-    summary_announce(request, session);
-    forecast_announce(request, session);
-    shared_helper_announce(request);
+    announce(request, session);
     entitle(&session->run, request->command);
     notices_open(session);
     finisher_prepare(request, &session->run);
@@ -253,9 +274,7 @@ static void run_cached(const struct request *request, struct session *session, i
     figures.guests = &guests;
     figures.outlived = figures.total[STK_COUNT_OPENS] == 0 && live_has_processes(session->run.path);
     add_to_outer(outer, &figures);
-    summary_print(stderr, &figures);
-    forecast_print(stderr, &figures);
-    shared_helper_print(stderr);
+    print_end(&figures);
     if (json >= 0) {
         summary_write_json(json, &figures, status);
     }

@@ -649,7 +649,7 @@ def test_bars_are_the_figures(looked, trained):
         assert abs(work["value"] + wait["value"] - epoch["seconds"]) < 0.001
         width = work["box"]["width"] + wait["box"]["width"]
         assert abs(width - bar["box"]["width"] * epoch["seconds"] / longest) < 2
-    for name, figure in (("Storage", "origin_s"), ("Cache, transforms", "other_s")):
+    for name, figure in (("Storage", "origin_s"), ("The job's transforms", "other_s")):
         part, = bars[name]["parts"]
         assert abs(part["value"] - told["time"][figure]) < 0.001
     first, later = bars["In epoch 1"], bars["In later epochs"]

@@ -296,3 +296,29 @@ def test_readers_that_kept_old_bytes(jobs, origin, what):
 
 def test_nobody_who_kept_old_bytes(jobs, data):
     assert "old bytes" not in jobs.run(reading([data / "file0000"], 2), path=data).stderr
+
+
+def test_big_files_are_told_of_in_bytes(jobs, origin, state):
+    """Opens say little of one that is read by blocks; lines of zeros are left out."""
+    source, mount = origin.directory("big")
+    (source / "one").write_bytes(bytes(range(256)) * 40000)
+    settle()
+    script = ("import os, sys\nfd = os.open(sys.argv[1], os.O_RDONLY)\n"
+              "for _ in range(4):\n for at in range(0, 10240000, 1 << 16): os.pread(fd, 1 << 16, at)")
+    ran = jobs.run([sys.executable, "-S", "-c", script, mount / "one"], path=mount,
+                   env={"STOKER_MAX_FILE": "1M", **state})
+    blocks = ran.json["blocks"]
+    read = blocks["bytes_cache"] + blocks["bytes_origin"]
+    share = f"{100 * blocks['bytes_cache'] / read:.1f}%"
+    size = f"{read / 2**20:.1f} MiB"
+    assert f"stoker: 1 open of 1 file, {size} read, {share} from the cache\n" in ran.stderr
+    assert 30 * 10**6 < read < 60 * 10**6 and blocks["bytes_cache"] > 0.7 * read
+    assert "whole files" not in ran.said and "open of a file" not in ran.said
+    assert f", {share} of {size} from the cache: " in jobs.stoker("last", env=state).stdout
+
+
+def test_as_much_is_said_as_is_asked_for(jobs, data, state):
+    job = ["sh", "-c", f"cat {data}/file0000 {data}/file0001 >/dev/null"]
+    ran = jobs.run(job, path=data, flags=["--quiet"], env=state)
+    assert ran.stderr == "stoker: 2 opens of 2 files, 0.0% from the cache\n"
+    assert len(jobs.stoker("last", env=state).stdout.splitlines()) > 2

@@ -161,9 +161,9 @@ def test_the_times_add_up(jobs, data):
     time = ran.json["time"]
     assert time["fetch_s"] > 3 * FILES * 0.02 and time["origin_s"] == ran.json["origin_wait_s"]
     assert time["other_s"] == pytest.approx(max(0, time["fetch_s"] - sum(
-        time[name] for name in ("origin_s", "decode_s", "resize_s", "batches_s"))), abs=1e-4)
+        time[name] for name in ("origin_s", "decode_s", "resize_s", "batches_s", "cache_s"))), abs=1e-4)
     line, = [line for line in lines_of(ran) if line.startswith("  time summed over processes: ")]
-    for name, key in (("storage", "origin_s"), ("cache and transforms", "other_s")):
+    for name, key in (("storage", "origin_s"), ("cache", "cache_s"), ("the job's transforms", "other_s")):
         said = re.search(rf"\b{name} ([\d.]+) s", line)
         assert (said and said[1]) == (f"{time[key]:.1f}" if time[key] >= 0.05 else None)
 

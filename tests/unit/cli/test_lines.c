@@ -18,7 +18,7 @@ static char *print(void)
     FILE *out = open_memstream(&text, &bytes);
     made.request.no_decode = made.request.no_batches = true; /* no line about the package */
     made_figures();
-    summary_print(out, &made.figures);
+    summary_print(out, &made.figures, LINES_MOST);
     ck_assert_int_eq(fclose(out), 0);
     return text;
 }
@@ -61,7 +61,7 @@ static const struct {
      3,
      "stoker: 6 opens of at least 1 file, 33.3% from the cache\n"
      "  first, second, ... open of a file: 1, 1, 1\n"},
-    {{6}, 6, "stoker: 6 opens, 0.0% from the cache\n  files: "},
+    {{6}, 6, "stoker: 6 opens, 0.0% from the cache\n  cache: "},
 };
 
 /* A file without a record may have been opened before. */
@@ -123,7 +123,7 @@ START_TEST(where_the_time_went)
     made_tally_s(STK_TALLY_FETCH_NS, 9);
     made_tally_s(STK_TALLY_JPEG_NS, 3);
     made_tally_s(STK_TALLY_COLLATE_NS, 0.04);
-    assert_lines("  time summed over processes: storage 2.0 s, decode 3.0 s, cache and transforms "
+    assert_lines("  time summed over processes: storage 2.0 s, decode 3.0 s, the job's transforms "
                  "4.0 s\n");
 }
 END_TEST
@@ -189,7 +189,7 @@ START_TEST(ten_lines_of_eighty_columns)
     for (char *row = strtok_r(text, "\n", &rest); row != NULL; row = strtok_r(NULL, "\n", &rest)) {
         rows++;
         ck_assert_uint_le(strlen(row), LINES_COLUMNS);
-        sscanf(row, "  (%u lines did not fit: see `stoker report`", &left_out);
+        sscanf(row, "  (%u lines did not fit", &left_out);
     }
     free(text);
     ck_assert_uint_le(rows, LINES_MOST);
