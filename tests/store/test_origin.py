@@ -7,11 +7,12 @@ import time
 import pytest
 
 from conftest import ENV, PROGRAMS, python
+from skipping import isolated_or_skip
 from tagged import noisy_pictures, tagged
 from slow_origin import slow_origin
 
 pytest.importorskip("PIL")
-COUNT, EPOCHS, COUNTED = 300, 4, 2
+COUNT, EPOCHS, COUNTED = 300, 3, 1
 FEW = COUNT // 50  # images whose form is made only now: the origin is asked for what was read of them
 
 
@@ -53,15 +54,11 @@ def asked(place, origin):
 
 
 @pytest.fixture(scope="module")
-def remembered(session_scratch, build):
-    with slow_origin(session_scratch / "remembered", build, attr_timeout=1000) as origin:
-        yield origin
-
-
-@pytest.fixture
-def data(place, remembered):
-    """The kernel asks for each name, and gets attributes with it: whatever is asked besides is counted."""
-    return Data(place, remembered)
+def data(session_scratch, build):
+    """The kernel asks for each name, and gets attributes with it: whatever is asked besides is counted. No test writes
+    to these files."""
+    with slow_origin(session_scratch / "remembered", build, attr_timeout=1000) as origin, isolated_or_skip() as place:
+        yield Data(place, origin)
 
 
 @pytest.fixture
