@@ -1,6 +1,6 @@
 /*
- * Reads big files ahead of a job that reads such files from the beginning, one after the other. A
- * few threads fill their blocks, several at once (cli/fill/big_files.h).
+ * Reads big files ahead of a job that reads such files from the beginning, one after the other
+ * (cli/fill/big_team.h).
  */
 #ifndef STK_CLI_AHEAD_BIG_AHEAD_H
 #define STK_CLI_AHEAD_BIG_AHEAD_H
@@ -9,14 +9,11 @@
 
 #include "cache/cache.h"
 
-/* Call it before any thread. The cache must stay. */
+/* Call it before any thread, with the job's cache. */
 void big_ahead_begin(const struct stk_cache *cache);
 /* Queues a big file, open as `fd`, which stays the caller's. Returns NONE, or the reason against
  * filling it. Safe in threads. */
 enum stk_bypass big_ahead_add(const struct stk_place *place, uint32_t record, int fd,
                               int64_t opened_ns);
-/* Ends the threads once they have their blocks. Cuts their reads. Call it again until it returns
- * true: no thread is left. */
-bool big_ahead_end(void);
 
 #endif

@@ -315,7 +315,7 @@ void reading_ahead_end(void)
     ahead.over = true;
     pthread_cond_broadcast(&ahead.changed);
     pthread_mutex_unlock(&ahead.lock);
-    while (atomic_load(&ahead.alive) > 0 || !big_ahead_end()) {
+    while (atomic_load(&ahead.alive) > 0) {
         for (unsigned each = 0; each < ahead.started; each++) {
             read_cancel_cut(&ahead.cancels[each]);
         }

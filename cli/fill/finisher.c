@@ -1,7 +1,6 @@
 #include "cli/fill/finisher.h"
 
 #include <fcntl.h>
-#include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,6 +9,7 @@
 #include "base/clock.h"
 #include "base/sys.h"
 #include "cli/fill/big_files.h"
+#include "cli/fill/big_team.h"
 #include "cli/fill/fill_ahead.h"
 #include "cli/fill/job_cache.h"
 #include "cli/fill/open_origin.h"
@@ -17,10 +17,9 @@
 #include "cli/os/thread.h"
 #include "cli/out/say.h"
 
-#define MOST_WORKERS 16 /* blocks at a time, over a network */
-#define LOOK_NS      STK_NS_PER_S
-#define STEP_NS      (STK_NS_PER_S / 100)
-#define PATIENCE     200 /* steps until the run ends without them */
+#define LOOK_NS  STK_NS_PER_S
+#define STEP_NS  (STK_NS_PER_S / 100)
+#define PATIENCE 200 /* steps until the run ends without the threads */
 
 /* A slot as it was last seen, so that its file is looked at only if there is news. */
 struct seen {
@@ -29,49 +28,13 @@ struct seen {
 };
 
 static struct {
-    struct stk_cache
-        cache; /* as the job's, but without a run: the run counts only what its job does */
+    struct stk_cache *cache;
     struct stk_big_queue *big_queue;
     struct seen seen[STK_BIG_QUEUE_SLOTS];
-    struct big_worker workers[MOST_WORKERS];
-    unsigned wanted, started; /* threads that fill */
-    atomic_uint alive;        /* threads to wait for */
-    atomic_bool over;
+    unsigned wanted; /* threads that fill */
+    atomic_bool looks;
     _Atomic uint64_t files, bytes, left[STK_BYPASS_KINDS];
 } finisher;
-
-/* ---- filling ---- */
-
-static bool goes_on(void)
-{
-    return !atomic_load(&finisher.over);
-}
-
-static void *fill(void *worker)
-{
-    priority_lower();
-    while (goes_on()) {
-        big_files_step(worker, goes_on);
-    }
-    big_worker_close(worker);
-    atomic_fetch_sub(&finisher.alive, 1);
-    return worker;
-}
-
-/* Starts the threads that fill, once there is something to do. */
-static void start_hands(void)
-{
-    while (finisher.started < finisher.wanted) {
-        struct big_worker *worker = &finisher.workers[finisher.started];
-        big_worker_set_up(worker);
-        atomic_fetch_add(&finisher.alive, 1);
-        if (!thread_start_detached(fill, worker)) {
-            atomic_fetch_sub(&finisher.alive, 1);
-            return;
-        }
-        finisher.started++;
-    }
-}
 
 /* ---- what is to be filled ---- */
 
@@ -111,7 +74,7 @@ static enum big_taken leave(const struct stk_place *place, const struct big_file
 {
     struct stk_outcome outcome;
     struct big_end end = {0};
-    if (stk_cache_fill(&finisher.cache, place, fd, opened_ns, ask->entry, &outcome)) {
+    if (stk_cache_fill(finisher.cache, place, fd, opened_ns, ask->entry, &outcome)) {
         return BIG_THERE;
     }
     end.why = outcome.why;
@@ -130,15 +93,15 @@ static enum big_taken take(const struct stk_big_queue_file *begun)
     char path[STK_PATH_BYTES];
     struct stk_place place;
     struct stk_lookup ask;
-    const struct stk_root *root = stk_roots_by_key(&finisher.cache.roots, begun->root);
+    const struct stk_root *root = stk_roots_by_key(&finisher.cache->roots, begun->root);
     int length =
         root == NULL ? -1 : snprintf(path, sizeof path, "%s/%s", root->prefix, begun->below);
     if (length < 0 || (size_t)length >= sizeof path ||
-        !stk_cache_place(&finisher.cache, path, AT_FDCWD, path, &place) ||
+        !stk_cache_place(finisher.cache, path, AT_FDCWD, path, &place) ||
         place.root->key != begun->root) {
         return BIG_REFUSED;
     }
-    enum stk_answer answer = stk_cache_lookup(&finisher.cache, &place, &ask);
+    enum stk_answer answer = stk_cache_lookup(finisher.cache, &place, &ask);
     const struct big_file file = file_of(begun);
     if (answer == STK_ANSWER_HIT) {
         return BIG_THERE;
@@ -179,28 +142,25 @@ static void look_at(unsigned slot)
         enum big_taken taken = take(&begun);
         mark(&begun, taken);
         seen->ticket = taken == BIG_LATER ? 0 : seen->ticket;
-        start_hands();
+        big_team_start(finisher.wanted);
     }
 }
 
 /* ---- the thread that looks ---- */
 
-static void set_up(const struct request *request, const struct stk_cache *joined)
+static void set_up(const struct request *request)
 {
-    unsigned suited = fill_ahead_jobs(&joined->roots);
-    finisher.cache = *joined;
-    finisher.cache.run.file = NULL;
-    finisher.wanted = request->jobs > 0 ? request->jobs : suited;
-    finisher.wanted = finisher.wanted < MOST_WORKERS ? finisher.wanted : MOST_WORKERS;
-    big_files_begin(&finisher.cache, finisher.big_queue);
+    finisher.cache = job_cache_without_run();
+    finisher.wanted = request->jobs > 0 ? request->jobs : fill_ahead_jobs(&finisher.cache->roots);
+    big_files_begin(finisher.cache, finisher.big_queue);
     priority_lower();
 }
 
 static void look_at_all(void)
 {
-    while (goes_on()) {
+    while (big_team_goes_on()) {
         uint32_t count = atomic_load(&finisher.big_queue->count);
-        for (unsigned i = 0; i < STK_BIG_QUEUE_SLOTS && goes_on(); i++) {
+        for (unsigned i = 0; i < STK_BIG_QUEUE_SLOTS && big_team_goes_on(); i++) {
             look_at(i);
         }
         stk_sys_futex_wait(&finisher.big_queue->count, count, LOOK_NS);
@@ -211,12 +171,11 @@ static void look_at_all(void)
  * it. */
 static void *look(void *request)
 {
-    const struct stk_cache *joined = job_cache();
-    if (joined != NULL) {
-        set_up(request, joined);
-        atomic_fetch_add(&finisher.alive, 1);
+    if (job_cache() != NULL) {
+        set_up(request);
+        atomic_store(&finisher.looks, true);
         look_at_all();
-        atomic_fetch_sub(&finisher.alive, 1);
+        atomic_store(&finisher.looks, false);
     }
     return NULL;
 }
@@ -254,13 +213,8 @@ void finisher_close(void)
 
 void finisher_end(void)
 {
-    atomic_store(&finisher.over, true);
     finisher_close();
-    big_files_wake();
-    for (int i = 0; i < PATIENCE && atomic_load(&finisher.alive) > 0; i++) {
-        for (unsigned each = 0; each < finisher.started; each++) {
-            read_cancel_cut(&finisher.workers[each].cancel);
-        }
+    for (int i = 0; i < PATIENCE && (!big_team_end() || atomic_load(&finisher.looks)); i++) {
         nanosleep(&(struct timespec){0, STEP_NS}, NULL);
     }
 }
