@@ -16,7 +16,7 @@ DOCUMENT = os.path.join(REPOSITORY, "docs", "performance-figures.md")
 BEGIN, END = "<!-- figures: written by bench/report.py -->", "<!-- end of the figures -->"
 ORDER = ("hit", "stat", "uncovered", "miss", "outside", "epochs", "first", "decode",
          "peers", "stages", "entropy", "form", "memory", "samples", "image", "recipes", "batches", "feed", "warm",
-         "scan", "ahead", "big", "readers", "outgrown", "gpu")
+         "scan", "ahead", "big", "readers", "outgrown", "many", "gpu")
 HEADS = ("what", "Stoker", "peer", "compared (quartiles)", "goal", "met")
 
 

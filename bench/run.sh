@@ -3,7 +3,7 @@
 #
 #     bench/run.sh [PART...]      hit, stat, uncovered, miss, outside, epochs, first, decode, stages,
 #                                 entropy, form, memory, samples, image, recipes, batches, feed, warm,
-#                                 scan, ahead, big, readers, outgrown; all of these without; and peers, gpu: see
+#                                 scan, ahead, big, readers, outgrown, many; all of these without; and peers, gpu: see
 #                                 make bench-peers and bench-gpu
 #
 # As root it works in a mount namespace of its own, with an empty /dev/shm, so that no other cache is
@@ -24,6 +24,7 @@ build() {
         $cc $flags bench/loop.c -o $out/loop
         $cc $flags bench/spawn.c -o $out/spawn
         $cc $flags bench/breakdown.c build/obj/cache/*.o build/obj/cache/*/*.o build/obj/base/*.o -o $out/breakdown
+        $cc $flags bench/many.c build/obj/cache/*.o build/obj/cache/*/*.o build/obj/base/*.o -o $out/many
         $cc $flags bench/samples.c build/obj/store/*.o build/obj/base/*.o -llmdb -pthread \
             -o $out/samples || rm -f $out/samples
         echo | $cc -shared -x c - -o $out/empty.so

@@ -44,8 +44,9 @@ static uint64_t table_bytes_of(uint64_t count)
 static bool name_room(char *out, size_t bytes, const struct stk_cache *cache)
 {
     struct stk_text path = stk_text_in(out, bytes);
-    const char *leaf = stk_path_leaf(cache->catalogue.path);
-    stk_text_add_bytes(&path, cache->catalogue.path, (size_t)(leaf - cache->catalogue.path));
+    const char *leaf = stk_path_leaf(cache->catalogue.file.path);
+    stk_text_add_bytes(&path, cache->catalogue.file.path,
+                       (size_t)(leaf - cache->catalogue.file.path));
     stk_text_add(&path, "big");
     return !path.cut;
 }

@@ -7,11 +7,11 @@
 
 #define FULL_PAUSE_NS (5 * STK_NS_PER_S)
 
-/* One in 64: 160 bytes a file, which is enough for entries of 10 KB on average; at most 2 GiB,
- * enough for thirteen million files. Other tiers' files take at most a quarter of the tier. */
+/* One in 64: 160 bytes a file, which is enough for entries of 10 KB on average; at most 8 GiB,
+ * enough for fifty million files. Other tiers' files take at most a quarter of the tier. */
 #define ASIDE_SHARE        64
 #define ASIDE_OTHERS_SHARE 4
-#define ASIDE_MOST_BLOCKS  (INT64_C(2) << 30) / STK_BLOCK_BYTES
+#define ASIDE_MOST_BLOCKS  (INT64_C(8) << 30) / STK_BLOCK_BYTES
 
 /* A damaged catalogue may hold any number: within these bounds, sums of two are numbers, too. */
 static int64_t bounded(int64_t number)

@@ -1,7 +1,7 @@
 /*
- * The catalogue: its file, its segments, its index. See cache/catalogue/catalogue.h.
- * Layout of the file: header, further tables of changes, index levels, segments of records;
- * offsets are computed, not stored, and what is not allocated yet is a hole.
+ * The catalogue: its file and its index. See cache/catalogue/catalogue.h. Layout of the file:
+ * header, further tables of changes, areas of nodes and records; offsets are computed, not stored,
+ * and what is not allocated yet is a hole.
  */
 #include "cache/catalogue/catalogue.h"
 
@@ -20,26 +20,24 @@
 #include "cache/catalogue/shared_file.h"
 #include "cache/catalogue/shm_floor.h"
 
-#define MAGIC               UINT64_C(0x38302d72656b6f74) /* changes with the layout */
+#define MAGIC               UINT64_C(0x39302d72656b6f74) /* changes with the layout */
 #define FILE_LEAF           "/catalogue"
-#define BUCKET_SLOTS        16
-#define FIRST_LEVEL_BYTES   (512u << 10)
 #define FIRST_CHANGES_BYTES (1u << 20)
+#define NO_ITEM             UINT32_MAX
 #define HEADER_BYTES        (256u << 10)
-#define SEGMENT_BYTES       (STK_SEGMENT_RECORDS * sizeof(struct stk_record))
+#define ROOT_BITS           14
+#define ROOT_NODES          ((1u << ROOT_BITS) * sizeof(uint32_t) / sizeof(struct stk_index_node))
+#define FIRST_SEGMENTS      8 /* of nodes: the roots, and a node for each of 15,000 of them */
+#define CHILD_BITS          2 /* of the key, which choose a child */
+#define MOST_NODES          ((64 - ROOT_BITS) / CHILD_BITS) /* from the root to a leaf */
 
 _Static_assert(sizeof(struct stk_catalogue_header) <= HEADER_BYTES, "the header has its room");
-
-/* A range of the file. */
-struct extent {
-    off_t offset;
-    size_t bytes;
-};
+_Static_assert(1u << CHILD_BITS == STK_NODE_CHILDREN, "each child has its bits");
 
 /* Level 1 is eight times the table in the header, level 2 sixteen times that. */
-static struct extent changes_extent(unsigned level)
+static struct stk_extent changes_extent(unsigned level)
 {
-    struct extent at = {.offset = HEADER_BYTES, .bytes = FIRST_CHANGES_BYTES};
+    struct stk_extent at = {.offset = HEADER_BYTES, .bytes = FIRST_CHANGES_BYTES};
     for (; level > 1; level--) {
         at.offset += (off_t)at.bytes;
         at.bytes *= 16;
@@ -47,81 +45,18 @@ static struct extent changes_extent(unsigned level)
     return at;
 }
 
-static struct extent level_extent(unsigned level)
-{
-    struct extent at = {.offset = changes_extent(STK_CHANGES_LEVELS + 1).offset,
-                        .bytes = FIRST_LEVEL_BYTES};
-    for (; level > 0; level--) {
-        at.offset += (off_t)at.bytes;
-        at.bytes *= 8;
-    }
-    return at;
-}
-
-static struct extent segment_extent(uint32_t segment)
-{
-    struct extent at = level_extent(STK_CATALOGUE_LEVELS);
-    at.offset += (off_t)segment * (off_t)SEGMENT_BYTES;
-    at.bytes = SEGMENT_BYTES;
-    return at;
-}
-
-/* ---- the file ---- */
-
-/* Opens the file if it still is the one we know; the fd, or -errno. */
-static int reopen(const struct stk_catalogue *catalogue)
-{
-    struct stat stat;
-    int fd = stk_shared_file_open(catalogue->path, &stat);
-    if (fd >= 0 && (stat.st_dev != catalogue->dev || stat.st_ino != catalogue->ino)) {
-        stk_sys_close(fd);
-        return -ESTALE;
-    }
-    return fd;
-}
-
-/* Maps an extent once per process; `slot` remembers it. NULL when it cannot be mapped. */
-static void *map_extent(struct stk_catalogue *catalogue, _Atomic(void *) *slot,
-                        struct extent extent)
-{
-    void *known = atomic_load_explicit(slot, memory_order_acquire);
-    if (known != NULL) {
-        return known;
-    }
-    int fd = reopen(catalogue);
-    if (fd < 0) {
-        return NULL;
-    }
-    void *mapped = stk_shared_file_map(fd, extent.offset, extent.bytes);
-    stk_sys_close(fd);
-    if (mapped != NULL && !atomic_compare_exchange_strong(slot, &known, mapped)) {
-        stk_sys_munmap(mapped, extent.bytes);
-        return known;
-    }
-    return mapped;
-}
+/* ---- growth ---- */
 
 /* The tier that shares a file system with the catalogue pays for it. NULL: none does. */
 static struct stk_budget *payer(struct stk_catalogue *catalogue)
 {
     for (int i = 0; i < STK_TIERS; i++) {
         struct stk_tier_shared *tier = &catalogue->header->tiers[i];
-        if (atomic_load(&tier->setup) == STK_TIER_READY && tier->dev == catalogue->dev) {
+        if (atomic_load(&tier->setup) == STK_TIER_READY && tier->dev == catalogue->file.dev) {
             return &tier->budget;
         }
     }
     return NULL;
-}
-
-static int allocate_extent(const struct stk_catalogue *catalogue, struct extent extent)
-{
-    int fd = reopen(catalogue);
-    if (fd < 0) {
-        return fd;
-    }
-    int error = stk_sys_fallocate(fd, extent.offset, (off_t)extent.bytes);
-    stk_sys_close(fd);
-    return error;
 }
 
 /* The first records come before any entry: the headroom is for later ones. */
@@ -145,16 +80,16 @@ static void pay_back(struct stk_budget *budget, int64_t blocks, bool first)
  * allocate the same one, which does no harm; one of them counts and pays.
  */
 static bool grow(struct stk_catalogue *catalogue, _Atomic uint32_t *count, uint32_t seen,
-                 struct extent extent)
+                 struct stk_extent extent)
 {
     struct stk_budget *budget = payer(catalogue);
     int64_t blocks = stk_budget_blocks_of(extent.bytes, STK_BLOCK_BYTES);
-    bool first = count == &catalogue->header->segments && seen == 0;
+    bool first = count == &catalogue->header->areas[STK_AREA_RECORDS].segments && seen == 0;
     if (!pay(budget, blocks, first)) {
         return atomic_load(count) > seen; /* each of them has reserved for it, and one is through */
     }
-    bool allocated = stk_shm_lets_grow(catalogue->path, (int64_t)extent.bytes) &&
-                     allocate_extent(catalogue, extent) == 0;
+    bool allocated = stk_shm_lets_grow(catalogue->file.path, (int64_t)extent.bytes) &&
+                     stk_area_allocate(&catalogue->file, extent) == 0;
     bool counted = allocated && atomic_compare_exchange_strong(count, &seen, seen + 1);
     if (!counted) {
         pay_back(budget, blocks, first);
@@ -162,15 +97,50 @@ static bool grow(struct stk_catalogue *catalogue, _Atomic uint32_t *count, uint3
     return allocated;
 }
 
+/* Makes sure that the segment of this item is allocated. */
+static bool ensure(struct stk_catalogue *catalogue, enum stk_area_name name, uint32_t item)
+{
+    _Atomic uint32_t *count = &catalogue->header->areas[name].segments;
+    uint32_t segment = stk_area_segment(name, item);
+    if (segment >= STK_AREA_SEGMENTS) {
+        return false;
+    }
+    return segment < atomic_load(count) ||
+           grow(catalogue, count, segment, stk_area_extent(name, segment));
+}
+
+/* Returns an item that no other process has, all zero, or NO_ITEM if there is no room. */
+static uint32_t take(struct stk_catalogue *catalogue, enum stk_area_name name)
+{
+    _Atomic uint32_t *next = &catalogue->header->areas[name].next;
+    uint32_t item = atomic_load(next);
+    do {
+        if (!ensure(catalogue, name, item)) {
+            return NO_ITEM;
+        }
+    } while (!atomic_compare_exchange_weak(next, &item, item + 1));
+    return item;
+}
+
+static void *item_at(struct stk_catalogue *catalogue, enum stk_area_name name, uint32_t item)
+{
+    return stk_area_item(&catalogue->file, catalogue->header->areas, name, item);
+}
+
+static void give_back(struct stk_catalogue *catalogue, enum stk_area_name name, uint32_t item)
+{
+    stk_area_give_back(&catalogue->file, catalogue->header->areas, name, item);
+}
+
 /* ---- opening ---- */
 
 static int initialise(int fd, const void *unused)
 {
     (void)unused;
-    struct extent first = level_extent(0);
     int error = stk_sys_fallocate(fd, 0, HEADER_BYTES);
-    if (error == 0) {
-        error = stk_sys_fallocate(fd, first.offset, (off_t)first.bytes);
+    for (uint32_t i = 0; i < FIRST_SEGMENTS && error == 0; i++) {
+        struct stk_extent nodes = stk_area_extent(STK_AREA_NODES, i);
+        error = stk_sys_fallocate(fd, nodes.offset, (off_t)nodes.bytes);
     }
     if (error != 0) {
         return error;
@@ -181,8 +151,8 @@ static int initialise(int fd, const void *unused)
     }
     header->magic = MAGIC;
     header->bytes = sizeof *header;
-    atomic_store(&header->levels, 1);
-    atomic_store(&header->next_record, 1);
+    atomic_store(&header->areas[STK_AREA_NODES].segments, FIRST_SEGMENTS);
+    atomic_store(&header->areas[STK_AREA_NODES].next, ROOT_NODES);
     stk_sys_munmap(header, HEADER_BYTES);
     return 0;
 }
@@ -209,7 +179,7 @@ static bool is_tmpfs(const char *path)
 
 static int open_file(struct stk_catalogue *catalogue, const char *home, bool create)
 {
-    struct stk_text path = stk_text_in(catalogue->path, sizeof catalogue->path);
+    struct stk_text path = stk_text_in(catalogue->file.path, sizeof catalogue->file.path);
     stk_text_add(&path, home);
     stk_text_add(&path, FILE_LEAF);
     if (path.cut) {
@@ -219,17 +189,17 @@ static int open_file(struct stk_catalogue *catalogue, const char *home, bool cre
         return -EMEDIUMTYPE; /* a shared map of a disk file is a SIGBUS when the disk fails */
     }
     struct stat stat;
-    int fd = stk_shared_file_open(catalogue->path, &stat);
+    int fd = stk_shared_file_open(catalogue->file.path, &stat);
     if (fd == -ENOENT && create) {
-        int error = stk_shared_file_make(catalogue->path, initialise, NULL);
+        int error = stk_shared_file_make(catalogue->file.path, initialise, NULL);
         if (error != 0 && error != -EEXIST) {
             return error;
         }
-        fd = stk_shared_file_open(catalogue->path, &stat);
+        fd = stk_shared_file_open(catalogue->file.path, &stat);
     }
     if (fd >= 0) {
-        catalogue->dev = stat.st_dev;
-        catalogue->ino = stat.st_ino;
+        catalogue->file.dev = stat.st_dev;
+        catalogue->file.ino = stat.st_ino;
     }
     return fd;
 }
@@ -288,16 +258,7 @@ int stk_catalogue_read_guest(int fd, uint32_t *out)
 
 void stk_catalogue_close(struct stk_catalogue *catalogue)
 {
-    for (unsigned i = 0; i < STK_CATALOGUE_LEVELS; i++) {
-        if (catalogue->levels[i] != NULL) {
-            stk_sys_munmap(catalogue->levels[i], level_extent(i).bytes);
-        }
-    }
-    for (unsigned i = 0; i < STK_CATALOGUE_SEGMENTS; i++) {
-        if (catalogue->records[i] != NULL) {
-            stk_sys_munmap(catalogue->records[i], SEGMENT_BYTES);
-        }
-    }
+    stk_area_unmap(&catalogue->file);
     for (unsigned i = 0; i < STK_CHANGES_LEVELS; i++) {
         if (catalogue->changes[i] != NULL) {
             stk_sys_munmap(catalogue->changes[i], changes_extent(i + 1).bytes);
@@ -313,85 +274,92 @@ bool stk_catalogue_is_current(const struct stk_catalogue *catalogue)
 {
     struct stat stat;
     return atomic_load(&catalogue->header->closed) == 0 &&
-           stk_sys_fstatat(AT_FDCWD, catalogue->path, &stat, AT_SYMLINK_NOFOLLOW) == 0 &&
-           stat.st_dev == catalogue->dev && stat.st_ino == catalogue->ino;
+           stk_sys_fstatat(AT_FDCWD, catalogue->file.path, &stat, AT_SYMLINK_NOFOLLOW) == 0 &&
+           stat.st_dev == catalogue->file.dev && stat.st_ino == catalogue->file.ino;
 }
 
 /* ---- records ---- */
 
-/* Returns true if a record may have this number. */
-static bool is_number(uint32_t number)
-{
-    return number != 0 && (number - 1) / STK_SEGMENT_RECORDS < STK_CATALOGUE_SEGMENTS;
-}
-
 struct stk_record *stk_catalogue_record(struct stk_catalogue *catalogue, uint32_t number)
 {
-    uint32_t segment = (number - 1) / STK_SEGMENT_RECORDS;
-    if (!is_number(number)) {
-        return NULL;
-    }
-    struct stk_record *records =
-        atomic_load_explicit(&catalogue->records[segment], memory_order_acquire);
-    if (records == NULL) {
-        if (segment >= atomic_load(&catalogue->header->segments)) {
-            return NULL;
-        }
-        records = map_extent(catalogue, &catalogue->records[segment], segment_extent(segment));
-    }
-    return records != NULL ? records + (number - 1) % STK_SEGMENT_RECORDS : NULL;
-}
-
-/* Makes sure that the record of this number may be touched. */
-static bool ensure_segment(struct stk_catalogue *catalogue, uint32_t number)
-{
-    uint32_t segment = (number - 1) / STK_SEGMENT_RECORDS;
-    uint32_t allocated = atomic_load(&catalogue->header->segments);
-    if (segment >= STK_CATALOGUE_SEGMENTS) {
-        return false;
-    }
-    if (segment < allocated) {
-        return true;
-    }
-    return grow(catalogue, &catalogue->header->segments, segment, segment_extent(segment));
+    return number != 0 ? item_at(catalogue, STK_AREA_RECORDS, number - 1) : NULL;
 }
 
 uint32_t stk_catalogue_allocate(struct stk_catalogue *catalogue, struct stk_hash128 key)
 {
-    _Atomic uint32_t *next = &catalogue->header->next_record;
-    uint32_t number = atomic_load(next);
-    do {
-        if (!ensure_segment(catalogue, number)) {
-            return 0;
-        }
-    } while (!atomic_compare_exchange_weak(next, &number, number + 1));
-    struct stk_record *record = stk_catalogue_record(catalogue, number);
+    uint32_t item = take(catalogue, STK_AREA_RECORDS);
+    struct stk_record *record = item != NO_ITEM ? item_at(catalogue, STK_AREA_RECORDS, item) : NULL;
     if (record == NULL) {
-        return 0; /* the number is lost, which costs 128 bytes */
+        return 0; /* a number that was taken is lost, which costs 128 bytes */
     }
     record->key = key.low;
-    return number;
+    return item + 1;
+}
+
+void stk_catalogue_give_back(struct stk_catalogue *catalogue, uint32_t number)
+{
+    STK_INVARIANT(number != 0);
+    give_back(catalogue, STK_AREA_RECORDS, number - 1);
 }
 
 /* ---- index ---- */
 
 typedef _Atomic uint64_t slot;
 
-static slot *bucket_at(struct stk_catalogue *catalogue, unsigned level, struct stk_hash128 key)
+/* A way from a root to the slot of a key. */
+struct walk {
+    _Atomic uint32_t *link; /* which holds the number of the next node */
+    uint64_t bits;          /* of the key that choose what comes then */
+    unsigned left;          /* nodes that may follow: a damaged index may go round in circles */
+};
+
+/* Begins at the key's root. The table of roots is the first nodes of the area. Returns false if it
+ * cannot be mapped. */
+static bool begin_walk(struct stk_catalogue *catalogue, struct stk_hash128 key, struct walk *walk)
 {
-    struct extent extent = level_extent(level);
-    slot *slots = atomic_load_explicit(&catalogue->levels[level], memory_order_acquire);
-    if (slots == NULL) {
-        if (level >= atomic_load(&catalogue->header->levels)) {
-            return NULL;
-        }
-        slots = map_extent(catalogue, &catalogue->levels[level], extent);
-        if (slots == NULL) {
-            return NULL;
-        }
+    _Atomic uint32_t *roots = item_at(catalogue, STK_AREA_NODES, 0);
+    if (roots == NULL) {
+        return false;
     }
-    uint64_t buckets = extent.bytes / (BUCKET_SLOTS * sizeof(slot));
-    return slots + (key.high & (buckets - 1)) * BUCKET_SLOTS;
+    *walk = (struct walk){.link = &roots[key.high % (1u << ROOT_BITS)],
+                          .bits = key.high >> ROOT_BITS,
+                          .left = MOST_NODES};
+    return true;
+}
+
+/* Makes `link` name a new node, unless another process is faster. Returns the number of the node
+ * that it names, or 0 if there is no room. */
+static uint32_t add_node(struct stk_catalogue *catalogue, _Atomic uint32_t *link)
+{
+    uint32_t known = 0, node = take(catalogue, STK_AREA_NODES);
+    if (node == NO_ITEM) {
+        return 0;
+    }
+    if (!atomic_compare_exchange_strong(link, &known, node)) {
+        give_back(catalogue, STK_AREA_NODES, node);
+        return known;
+    }
+    return node;
+}
+
+/* Returns the next node, or NULL if none is there; `create` then adds one, if there is room. */
+static struct stk_index_node *next_node(struct stk_catalogue *catalogue, struct walk *walk,
+                                        bool create)
+{
+    uint32_t number = atomic_load_explicit(walk->link, memory_order_acquire);
+    if (number == 0 && create && walk->left > 0) {
+        number = add_node(catalogue, walk->link);
+    }
+    if (number < ROOT_NODES || walk->left == 0) {
+        return NULL;
+    }
+    struct stk_index_node *node = item_at(catalogue, STK_AREA_NODES, number);
+    if (node != NULL) {
+        walk->link = &node->children[walk->bits % STK_NODE_CHILDREN];
+        walk->bits >>= CHILD_BITS;
+        walk->left--;
+    }
+    return node;
 }
 
 static uint64_t slot_value(struct stk_hash128 key, uint32_t number)
@@ -411,19 +379,18 @@ static bool slot_matches(struct stk_catalogue *catalogue, uint64_t value, struct
 /* The slot that holds this key, or NULL; its value goes to `found`. */
 static slot *find_slot(struct stk_catalogue *catalogue, struct stk_hash128 key, uint64_t *found)
 {
-    for (unsigned level = 0; level < STK_CATALOGUE_LEVELS; level++) {
-        slot *bucket = bucket_at(catalogue, level, key);
-        for (unsigned i = 0; bucket != NULL && i < BUCKET_SLOTS; i++) {
-            *found = atomic_load_explicit(&bucket[i], memory_order_acquire);
+    struct walk walk;
+    struct stk_index_node *node = NULL;
+    bool known = begin_walk(catalogue, key, &walk);
+    while (known && (node = next_node(catalogue, &walk, false)) != NULL) {
+        for (unsigned i = 0; i < STK_NODE_SLOTS; i++) {
+            *found = atomic_load_explicit(&node->slots[i], memory_order_acquire);
             if (*found == 0) {
                 return NULL;
             }
             if (slot_matches(catalogue, *found, key)) {
-                return &bucket[i];
+                return &node->slots[i];
             }
-        }
-        if (bucket == NULL) {
-            return NULL;
         }
     }
     return NULL;
@@ -435,33 +402,22 @@ uint32_t stk_catalogue_find(struct stk_catalogue *catalogue, struct stk_hash128 
     return find_slot(catalogue, key, &value) != NULL ? (uint32_t)value : 0;
 }
 
-static slot *bucket_to_fill(struct stk_catalogue *catalogue, unsigned level, struct stk_hash128 key)
-{
-    uint32_t levels = atomic_load(&catalogue->header->levels);
-    if (level >= levels &&
-        !grow(catalogue, &catalogue->header->levels, level, level_extent(level))) {
-        return NULL;
-    }
-    return bucket_at(catalogue, level, key);
-}
-
 uint32_t stk_catalogue_insert(struct stk_catalogue *catalogue, struct stk_hash128 key,
                               uint32_t number)
 {
-    STK_INVARIANT(is_number(number));
-    for (unsigned level = 0; level < STK_CATALOGUE_LEVELS; level++) {
-        slot *bucket = bucket_to_fill(catalogue, level, key);
-        for (unsigned i = 0; bucket != NULL && i < BUCKET_SLOTS; i++) {
+    STK_INVARIANT(number != 0);
+    struct walk walk;
+    struct stk_index_node *node = NULL;
+    bool known = begin_walk(catalogue, key, &walk);
+    while (known && (node = next_node(catalogue, &walk, true)) != NULL) {
+        for (unsigned i = 0; i < STK_NODE_SLOTS; i++) {
             uint64_t seen = 0;
-            if (atomic_compare_exchange_strong(&bucket[i], &seen, slot_value(key, number))) {
+            if (atomic_compare_exchange_strong(&node->slots[i], &seen, slot_value(key, number))) {
                 return number;
             }
             if (slot_matches(catalogue, seen, key)) {
                 return (uint32_t)seen;
             }
-        }
-        if (bucket == NULL) {
-            return 0;
         }
     }
     return 0;
@@ -471,7 +427,7 @@ bool stk_catalogue_replace(struct stk_catalogue *catalogue, struct stk_hash128 k
                            uint32_t newer)
 {
     uint64_t seen;
-    STK_INVARIANT(is_number(newer));
+    STK_INVARIANT(newer != 0);
     slot *at = find_slot(catalogue, key, &seen);
     return at != NULL && (uint32_t)seen == older &&
            atomic_compare_exchange_strong(at, &seen, slot_value(key, newer));
@@ -486,10 +442,11 @@ _Atomic uint64_t *stk_catalogue_changes(struct stk_catalogue *catalogue, unsigne
     if (level == 0 || level > STK_CHANGES_LEVELS) {
         return NULL;
     }
-    struct extent extent = changes_extent(level);
+    struct stk_extent extent = changes_extent(level);
     *buckets = extent.bytes / (STK_CHANGES_SLOTS * sizeof(uint64_t));
     uint32_t there = atomic_load(count);
     bool allocated =
         there >= level || (create && there == level - 1 && grow(catalogue, count, there, extent));
-    return allocated ? map_extent(catalogue, &catalogue->changes[level - 1], extent) : NULL;
+    return allocated ? stk_area_map(&catalogue->file, &catalogue->changes[level - 1], extent)
+                     : NULL;
 }

@@ -2,14 +2,15 @@
  * The known versions of covered files, and where their entries are. One file per user and node on a
  * tmpfs; all processes map it, and read it without locks.
  *
- * The index has levels, each eight times larger than the one before (0.5, 4, 32, 256 MiB), in
- * buckets of 16 slots of (32-bit tag, 32-bit record number). Slots fill in order and are never
+ * The index is a tree of nodes, each one cache line: six slots of (32-bit tag, 32-bit record
+ * number) and four children. A table of 16,384 roots begins it. Slots fill in order and are never
  * emptied, so two inserters of one key meet in the same slot, and the first empty slot ends a
- * search. Behind the index lie the records (cache/catalogue/record.h), numbered from 1.
+ * search. If a node is full, two more bits of the key choose the child that goes on. Nothing moves
+ * when the index grows, and no step doubles it. It takes 15 to 25 bytes a file, from 50,000 files
+ * on. The records (cache/catalogue/record.h) are numbered from 1.
  *
- * The file grows by whole segments, which are allocated before a process touches them: a full tmpfs
- * is an error code, and never a SIGBUS. A process maps a segment when it first needs it, and keeps
- * no descriptor. The catalogue is only a memory: the origin answers what it does not.
+ * Nodes and records lie in areas that grow (cache/catalogue/area.h). The catalogue is only a
+ * memory: the origin answers what it does not.
  *
  * Nothing in it is trusted to be well formed, since other processes of this user can write to it.
  * Whatever it holds, no function crashes, loops or waits without bound. An open gets the origin, or
@@ -29,18 +30,16 @@
 #include <stdint.h>
 
 #include "base/hash.h"
+#include "cache/catalogue/area.h"
 #include "cache/catalogue/budget.h"
 #include "cache/catalogue/record.h"
 
-#define STK_CATALOGUE_LEVELS   4
-#define STK_CATALOGUE_SEGMENTS 4096 /* of records */
-#define STK_SEGMENT_RECORDS    8192
-#define STK_TIERS              8
-#define STK_TIER_PATH_BYTES    512
-#define STK_CHANGES_BUCKETS    2048
-#define STK_CHANGES_SLOTS      8
-#define STK_CHANGES_BITS       (1u << 18)
-#define STK_CHANGES_LEVELS     2 /* beyond the one in the header */
+#define STK_TIERS           8
+#define STK_TIER_PATH_BYTES STK_AREA_PATH_BYTES
+#define STK_CHANGES_BUCKETS 2048
+#define STK_CHANGES_SLOTS   8
+#define STK_CHANGES_BITS    (1u << 18)
+#define STK_CHANGES_LEVELS  2 /* beyond the one in the header */
 
 /* The quota of one pid namespace's sample store, see cache/tier/sample_quota.h. */
 #define STK_SAMPLE_QUOTAS 8
@@ -85,12 +84,10 @@ enum stk_kept {
 
 struct stk_catalogue_header {
     uint64_t magic;
-    uint64_t bytes;               /* of this header */
-    _Atomic uint32_t closed;      /* 1: about to be removed; nothing may be added */
-    _Atomic uint32_t kept;        /* enum stk_kept */
-    _Atomic uint32_t levels;      /* of the index that are allocated */
-    _Atomic uint32_t segments;    /* of records that are allocated */
-    _Atomic uint32_t next_record; /* the lowest unused number */
+    uint64_t bytes;          /* of this header */
+    _Atomic uint32_t closed; /* 1: about to be removed; nothing may be added */
+    _Atomic uint32_t kept;   /* enum stk_kept */
+    struct stk_area_count areas[STK_AREAS];
     /* The other user's run (stk_run_number) whose processes joined the catalogue last; 0: none. */
     _Atomic uint32_t guest_of;
     struct stk_tier_shared tiers[STK_TIERS];
@@ -107,11 +104,8 @@ struct stk_catalogue_header {
 /* One process's view. Zero it before opening; it may live in static memory. */
 struct stk_catalogue {
     struct stk_catalogue_header *header; /* NULL: not open */
-    _Atomic(void *) levels[STK_CATALOGUE_LEVELS];
-    _Atomic(void *) records[STK_CATALOGUE_SEGMENTS];
+    struct stk_area_file file;
     _Atomic(void *) changes[STK_CHANGES_LEVELS];
-    uint64_t dev, ino; /* of the file, to notice when another took its name */
-    char path[STK_TIER_PATH_BYTES];
 };
 
 /*
@@ -146,6 +140,8 @@ struct stk_record *stk_catalogue_record(struct stk_catalogue *catalogue, uint32_
 /* Returns the number of a new record, which is zero but for its key, or 0 if there is no room. The
  * index does not show it yet. */
 uint32_t stk_catalogue_allocate(struct stk_catalogue *catalogue, struct stk_hash128 key);
+/* Gives back a record that the index does not show, and never will. */
+void stk_catalogue_give_back(struct stk_catalogue *catalogue, uint32_t number);
 /* Puts a record into the index. Returns its number; or the number of the record that was there
  * first; or 0 if there is no room. */
 uint32_t stk_catalogue_insert(struct stk_catalogue *catalogue, struct stk_hash128 key,

@@ -30,7 +30,7 @@
 #define STK_RUN_EPOCHS        32  /* later epochs are counted in the last */
 #define STK_RUN_MOST_OPENS    100 /* of a file; counted in a byte by many processes at once */
 #define STK_RUN_STRIPES       32
-#define STK_RUN_SEGMENTS      1024
+#define STK_RUN_SEGMENTS      2048
 #define STK_RUN_SEGMENT_FILES 32768
 #define STK_RUN_SEGMENT_BYTES (2 * STK_RUN_SEGMENT_FILES)
 #define STK_RUN_OUTSIDE       "outside"

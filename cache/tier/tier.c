@@ -210,7 +210,7 @@ static int set_up(const struct stk_catalogue *catalogue, struct stk_tier_shared 
     shared->dev = stat.st_dev;
     shared->block_bytes = (uint32_t)fs->f_bsize;
     shared->memory = fs->f_type == TMPFS_MAGIC;
-    shared->pays = stat.st_dev == catalogue->dev;
+    shared->pays = stat.st_dev == catalogue->file.dev;
     shared->jobs = is_the_jobs(stat.st_dev);
     stk_text_copy(shared->home, sizeof shared->home, home);
     int fd = stk_ledger_open(home, &count);

@@ -94,6 +94,15 @@ static uint32_t draft_record(struct stk_cache *cache, const struct stk_place *pl
     return number;
 }
 
+/* Gives a draft back that is not in the index: a file that is refused at each open must not take a
+ * record at each. */
+static void discard_draft(struct stk_cache *cache, uint32_t draft)
+{
+    if (draft != 0) {
+        stk_catalogue_give_back(&cache->catalogue, draft);
+    }
+}
+
 static bool supersede(struct stk_cache *cache, const struct stk_place *place, uint32_t older,
                       uint32_t newer)
 {
@@ -125,6 +134,7 @@ uint32_t stk_versions_remember(struct stk_cache *cache, const struct stk_place *
         if (record != NULL && stk_record_name(record) == version.name &&
             stk_record_describes(record, identity)) {
             stk_record_set_inode(record, identity->ino);
+            discard_draft(cache, mine);
             return found;
         }
         mine = mine != 0 ? mine : draft_record(cache, place, identity, &version);
@@ -138,5 +148,6 @@ uint32_t stk_versions_remember(struct stk_cache *cache, const struct stk_place *
             return mine;
         }
     }
+    discard_draft(cache, mine);
     return 0;
 }

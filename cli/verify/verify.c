@@ -184,7 +184,7 @@ static void meet_table(const char *name)
 static void visit_tables(void)
 {
     char path[STK_HOME_BYTES + 8];
-    const char *catalogue = verifying.cache.catalogue.path;
+    const char *catalogue = verifying.cache.catalogue.file.path;
     const char *leaf = stk_path_leaf(catalogue);
     struct dirent *entry;
     snprintf(path, sizeof path, "%.*sbig", (int)(leaf - catalogue), catalogue);

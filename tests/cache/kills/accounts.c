@@ -15,8 +15,8 @@ static struct stk_catalogue catalogue;
 
 static void count_states(unsigned states[4])
 {
-    uint32_t end = atomic_load(&catalogue.header->next_record);
-    for (uint32_t number = 1; number < end; number++) {
+    uint32_t last = atomic_load(&catalogue.header->areas[STK_AREA_RECORDS].next);
+    for (uint32_t number = 1; number <= last; number++) {
         const struct stk_record *record = stk_catalogue_record(&catalogue, number);
         if (record != NULL) {
             states[stk_claim_load(&record->claim).state]++;

@@ -67,7 +67,7 @@ START_TEST(headroom_is_a_small_share)
 {
     ck_assert_int_eq(stk_budget_headroom_of(6400, 0), 100);
     ck_assert_int_eq(stk_budget_headroom_of(1024 * GIB / STK_BLOCK_BYTES, 0),
-                     2 * GIB / STK_BLOCK_BYTES);
+                     8 * GIB / STK_BLOCK_BYTES);
 }
 END_TEST
 

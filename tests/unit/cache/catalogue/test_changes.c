@@ -209,7 +209,7 @@ START_TEST(lost_notes_count_for_all_that_went_on)
     UNIT_NEEDS_PRIVATE();
     ck_assert_int_eq(stk_home_ensure(HOME), 0);
     ck_assert_int_eq(stk_catalogue_open(&whole, HOME, true), 0);
-    char *path = whole.path, kept = *path;
+    char *path = whole.file.path, kept = *path;
     *path = '\0'; /* cannot be opened, so it cannot grow */
     for (uint64_t ino = 1; ino <= 40000; ino++) {
         note(&whole, inode(1, ino), STK_WRITTEN);

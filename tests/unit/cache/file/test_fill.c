@@ -16,6 +16,9 @@
 #include "cache/version/drop.h"
 #include "tests/unit/box.h"
 
+#define SEGMENT_BLOCKS                                                                             \
+    ((int64_t)(STK_SEGMENT_RECORDS * sizeof(struct stk_record) / STK_BLOCK_BYTES))
+
 #define MS (STK_NS_PER_S / 1000)
 
 static const char *catalogue_file(void)
@@ -262,7 +265,7 @@ START_TEST(with_holes)
     write_sparse("end", false);
     assert_bypassed("front", STK_BYPASS_SPARSE);
     assert_bypassed("end", STK_BYPASS_SPARSE);
-    ck_assert_int_eq(box_used_blocks(), used + 2048); /* the catalogue's */
+    ck_assert_int_eq(box_used_blocks(), used + SEGMENT_BLOCKS); /* the catalogue's */
     /* That needs to be found out but once. */
     ck_assert_int_eq(box_ask("front"), STK_ANSWER_ORIGIN);
     ck_assert_int_eq(box.ask.why, STK_BYPASS_SPARSE);
@@ -480,7 +483,8 @@ START_TEST(adopts_when_the_catalogue_was_lost)
     ck_assert_uint_eq(unit_stat(entry).st_ino, ino);
     ck_assert_uint_eq(atomic_load(&box_record("file")->entry_ino), ino);
     ck_assert_int_eq(box_ask("file"), STK_ANSWER_HIT);
-    ck_assert_int_eq(box_used_blocks() - used, 2048); /* a segment of the catalogue, no more */
+    ck_assert_int_eq(box_used_blocks() - used,
+                     SEGMENT_BLOCKS); /* a segment of the catalogue, no more */
 }
 END_TEST
 
@@ -496,7 +500,8 @@ START_TEST(does_not_adopt_what_is_not_whole)
     ck_assert(box_open_file("file"));
     ck_assert_int_eq(box.outcome.kind, STK_COUNT_FILLS);
     ck_assert(unit_has_text(box.entry, "hello"));
-    ck_assert_int_eq(box_used_blocks() - used, 2048); /* a segment of the catalogue, no more */
+    ck_assert_int_eq(box_used_blocks() - used,
+                     SEGMENT_BLOCKS); /* a segment of the catalogue, no more */
 }
 END_TEST
 

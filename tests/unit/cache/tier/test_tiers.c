@@ -222,7 +222,7 @@ START_TEST(pressure_first)
     ck_assert(box_open_file("file1"));
     ck_assert(is_in(&box.cache.tiers[0], box.entry));
     int fd = open("/dev/shm/of-another", O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
-    ck_assert_int_eq(posix_fallocate(fd, 0, 17 * MIB), 0);
+    ck_assert_int_eq(posix_fallocate(fd, 0, 18 * MIB), 0);
     close(fd);
     write_file("file2", MIB);
     ck_assert(box_open_file("file2"));

@@ -120,6 +120,27 @@ START_TEST(no_room)
 }
 END_TEST
 
+/* A file that the index has no room for takes no record, however often it is opened. */
+START_TEST(no_room_in_the_index)
+{
+    UNIT_NEEDS_PRIVATE();
+    box_open();
+    box_write("file", "hello");
+    box_write("other", "hello");
+    ck_assert(box_open_file("other"));
+    struct stk_area_count *areas = box.cache.catalogue.header->areas;
+    stk_budget_set(&box.cache.tier.shared->budget, 0, 0);
+    uint32_t segments = atomic_load(&areas[STK_AREA_NODES].segments);
+    atomic_store(&areas[STK_AREA_NODES].next, segments * STK_SEGMENT_NODES);
+    uint32_t records = atomic_load(&areas[STK_AREA_RECORDS].next);
+    for (int i = 0; i < 3; i++) {
+        ck_assert(!box_open_file("file"));
+        ck_assert_int_eq(box.outcome.why, STK_BYPASS_CATALOGUE);
+    }
+    ck_assert_uint_eq(atomic_load(&areas[STK_AREA_RECORDS].next), records);
+}
+END_TEST
+
 Suite *suite_versions(void)
 {
     Suite *suite = suite_create("versions");
@@ -129,5 +150,6 @@ Suite *suite_versions(void)
     tcase_add_test(all, the_same_version_keeps_its_entry);
     tcase_add_test(all, inode_numbers_that_are_made_up);
     tcase_add_test(all, no_room);
+    tcase_add_test(all, no_room_in_the_index);
     return suite;
 }
