@@ -171,6 +171,26 @@ static ssize_t read_whole(int fd)
     return got < 0 ? -1 : (ssize_t)used;
 }
 
+/* Says what helps to find the cause: the sizes, the number by which the file is known, and its
+ * name. */
+static void judge_size(const struct look *look, int fd, const struct stat *stat, ssize_t got)
+{
+    char link[64], name[200] = "", more[400];
+    struct stat again;
+    snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
+    if (stat->st_size == got) {
+        return;
+    }
+    ssize_t length = readlink(link, name, sizeof name - 1);
+    name[length > 0 ? length : 0] = '\0';
+    int result = fstat(fd, &again);
+    snprintf(more, sizeof more,
+             "read %zd, fstat %jd (inode %ju), then %jd (%d), %jd to the end, %s", got,
+             (intmax_t)stat->st_size, (uintmax_t)stat->st_ino, (intmax_t)again.st_size, result,
+             (intmax_t)lseek(fd, 0, SEEK_END), name);
+    pass(look, "another size by fstat than by reading", more);
+}
+
 static void judge_fd(const struct look *look, int fd)
 {
     struct stat stat;
@@ -182,8 +202,8 @@ static void judge_fd(const struct look *look, int fd)
     judge_bytes(look, bytes, (size_t)got, 0, true);
     if (fstat(fd, &stat) != 0) {
         judge_errno(look, errno);
-    } else if (stat.st_size != got) {
-        pass(look, "another size by fstat than by reading", "");
+    } else {
+        judge_size(look, fd, &stat, got);
     }
 }
 
