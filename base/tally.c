@@ -15,7 +15,7 @@
 #include "base/sys.h"
 #include "base/text.h"
 
-#define MAGIC UINT64_C(0x38796c6c61746b73) /* changes with the layout */
+#define MAGIC UINT64_C(0x39796c6c61746b73) /* changes with the layout */
 #define BYTES 16384                        /* of the file */
 
 /* As struct stk_tally_pass; but begun_ns has one added, and 0 means that no process has begun the
@@ -23,6 +23,13 @@
 struct pass {
     _Atomic uint64_t begun_ns, ended_ns, lasted_ns, waited_ns, samples, batches, expected, begins,
         workers;
+};
+
+/* As struct stk_tally_call. The process that sets the hash writes the name, and then that the name
+ * is there. */
+struct call {
+    _Atomic uint64_t hash, is_named, ns;
+    char name[STK_TALLY_CALL_NAME];
 };
 
 struct stk_tally {
@@ -33,6 +40,7 @@ struct stk_tally {
     _Atomic uint64_t granted_bytes; /* the lowest bit: at the first touch */
     _Atomic uint64_t asked;
     struct pass passes[STK_TALLY_LOADERS][STK_TALLY_PASSES];
+    struct call calls[STK_TALLY_CALLS];
 };
 
 _Static_assert(offsetof(struct stk_tally, refused_python) == 8, "where sitecustomize.py writes");
@@ -224,6 +232,44 @@ void stk_tally_read_all_passes(const struct stk_tally *tally, struct stk_tally_p
             out->batches += pass.batches;
         }
     }
+}
+
+/* ---- calls ---- */
+
+/* Returns true if the call has this hash, or had none and has it now. */
+static bool is_of(struct call *call, uint64_t hash, const char *name)
+{
+    uint64_t seen = 0;
+    if (atomic_compare_exchange_strong(&call->hash, &seen, hash)) {
+        size_t length = strlen(name), most = sizeof call->name - 1; /* the rest is 0 already */
+        memcpy(call->name, name, length < most ? length : most);
+        atomic_store(&call->is_named, 1);
+        return true;
+    }
+    return seen == hash;
+}
+
+void stk_tally_add_call(struct stk_tally *tally, const char *name, uint64_t ns)
+{
+    uint64_t hash = stk_hash_64(name, strlen(name), 0) | 1; /* never 0 */
+    for (unsigned i = 0; i < STK_TALLY_CALLS; i++) {
+        if (is_of(&tally->calls[i], hash, name)) {
+            add(&tally->calls[i].ns, ns);
+            return;
+        }
+    }
+}
+
+bool stk_tally_read_call(const struct stk_tally *tally, unsigned number, struct stk_tally_call *out)
+{
+    if (tally == NULL || number >= STK_TALLY_CALLS ||
+        atomic_load(&tally->calls[number].is_named) == 0) {
+        return false;
+    }
+    memcpy(out->name, tally->calls[number].name, sizeof out->name);
+    out->name[sizeof out->name - 1] = '\0';
+    out->ns = atomic_load(&tally->calls[number].ns);
+    return true;
 }
 
 unsigned stk_tally_refused_python(const struct stk_tally *tally)

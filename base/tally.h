@@ -91,6 +91,23 @@ void stk_tally_read_pass(const struct stk_tally *tally, unsigned loader, unsigne
 /* Adds up the times, samples and batches of all passes of all loaders. NULL: there is no tally. */
 void stk_tally_read_all_passes(const struct stk_tally *tally, struct stk_tally_pass *out);
 
+/* Bounds on what is kept of the job's own calls, by their names. Calls of further names are not
+ * counted. */
+#define STK_TALLY_CALLS     16
+#define STK_TALLY_CALL_NAME 64
+
+/* A callable of the job's, such as a transform that the package does not make itself. */
+struct stk_tally_call {
+    char name[STK_TALLY_CALL_NAME]; /* ended by a zero; a longer one is cut */
+    uint64_t ns;                    /* of all its calls, in all processes */
+};
+
+/* Adds the time of a call. Safe in threads and after fork; not in signal handlers. */
+void stk_tally_add_call(struct stk_tally *tally, const char *name, uint64_t ns);
+/* Reads the call of this number. Returns false if there is none, or no tally. */
+bool stk_tally_read_call(const struct stk_tally *tally, unsigned number,
+                         struct stk_tally_call *out);
+
 /* Returns the version of a Python that the package is not for, as 310 for 3.10; 0: none was seen.
  * The Python writes its version itself (wrappers/python/sitecustomize.py). */
 unsigned stk_tally_refused_python(const struct stk_tally *tally);

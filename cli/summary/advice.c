@@ -12,6 +12,7 @@
 
 #define SHORTEST_S  0.05 /* would be printed as 0.0 */
 #define FETCH_S     1.0  /* less is no trouble */
+#define MUCH        0.3  /* of the transforms' time: a transform that takes so much is named */
 #define BUSY_LITTLE 0.5  /* busy part of the workers' time: below this, fewer workers would do */
 
 static unsigned processors(void)
@@ -64,14 +65,30 @@ static char *change_workers(const struct figures *figures, unsigned cores, const
                : must_format("all %u cores have a worker%s", cores, otherwise);
 }
 
+/* Names the transform that costs most, if it is much of all transforms. The caller frees. */
+static char *name_transform(const struct figures *figures)
+{
+    struct stk_tally_call call;
+    double seconds = figures_heaviest_call(figures->session, &call);
+    if (seconds < MUCH * figures->other_s) {
+        return must_copy("");
+    }
+    return must_format(" (%.0f%% of it in %s, outside of Stoker)",
+                       seconds < figures->other_s ? percent(seconds, figures->other_s) : 100.0,
+                       call.name);
+}
+
 static char *advise_workers(const struct figures *figures, const char *bound, double seconds,
                             const char *otherwise)
 {
     bool apart = figures->passes > 1 && figures->origin_s >= SHORTEST_S;
+    char *named = figures->bound == BOUND_OTHER ? name_transform(figures) : must_copy("");
     char *change = change_workers(figures, processors(), otherwise);
-    char *advice = must_format("%s-bound: %.1f s of %.1f s of work on batches%s; %s", bound,
-                               seconds, work_s(figures), apart ? " (storage apart)" : "", change);
+    char *advice =
+        must_format("%s-bound: %.1f s%s of %.1f s of work on batches%s; %s", bound, seconds, named,
+                    work_s(figures), apart ? " (storage apart)" : "", change);
     free(change);
+    free(named);
     return advice;
 }
 

@@ -10,6 +10,16 @@
 
 #define MOST_BUSY 0.10 /* part of an epoch: a loader that keeps up waits less for batches */
 
+double figures_heaviest_call(const struct session *session, struct stk_tally_call *out)
+{
+    struct stk_tally_call call;
+    *out = (struct stk_tally_call){.ns = 0};
+    for (unsigned i = 0; stk_tally_read_call(session->tally, i, &call); i++) {
+        *out = call.ns > out->ns ? call : *out;
+    }
+    return (double)out->ns / 1e9;
+}
+
 uint64_t figures_tallied(const struct session *session, enum stk_tally_slot slot)
 {
     return session->tally != NULL ? stk_tally_read(session->tally, slot) : 0;

@@ -99,6 +99,10 @@ enum stk_ahead_count figures_ahead_limit(const struct figures *figures);
 const char *figures_limit_name(enum stk_ahead_count limit);
 /* Returns the part of `origin_s` that first opens of files waited. */
 double figures_first_origin_s(const struct figures *figures);
+/* Finds the transform that took the longest of those that Stoker does not make. Returns its
+ * seconds, and 0 if there is none. */
+double figures_heaviest_call(const struct session *session, struct stk_tally_call *out);
+
 /* Return a counter, or 0 without a tally. */
 uint64_t figures_tallied(const struct session *session, enum stk_tally_slot slot);
 uint64_t figures_left_to_pillow(const struct session *session);

@@ -194,6 +194,17 @@ static void write_times(struct json *json, const struct figures *figures)
     json_end(json);
 }
 
+/* Writes the seconds of transforms that Stoker does not make, by their names. */
+static void write_transforms(struct json *json, const struct figures *figures)
+{
+    struct stk_tally_call call;
+    json_object(json, "transforms");
+    for (unsigned i = 0; stk_tally_read_call(figures->session->tally, i, &call); i++) {
+        json_number(json, call.name, (double)call.ns / 1e9, 3);
+    }
+    json_end(json);
+}
+
 void summary_write_counted(struct json *json, const struct figures *figures, bool ours)
 {
     const struct stk_run_counts *counts = figures->counts;
@@ -212,6 +223,7 @@ void summary_write_counted(struct json *json, const struct figures *figures, boo
     forecast_write_json(json, figures->session, counts);
     write_passes(json, figures);
     write_times(json, figures);
+    write_transforms(json, figures);
     metrics_write_object(json, "upload", METRIC_UPLOAD, figures);
     write_epochs(json, figures);
 }

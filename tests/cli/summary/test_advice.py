@@ -6,6 +6,7 @@ import shlex
 import sys
 
 import pytest
+from PIL import Image
 
 from job_fixtures import PROGRAMS
 from origin import settle
@@ -95,3 +96,16 @@ def test_workers_that_each_epoch_begins_anew(jobs, data, keeps, start_s, first_s
                             r"epoch to epoch", ran.json["advice"])
         assert said and float(said[1]) >= 3 * (start_s + first_s * 2 / 3) - 0.1  # a third is a batch's own
     assert ran.json["time"]["start_s"] <= ran.json["compared"]["later"]["seconds"]
+
+
+def test_transforms_that_stoker_does_not_make_are_named(jobs, origin):
+    """With the one that they apply, and the format that they decode; those that Stoker makes are not."""
+    source, mount = origin.directory("outside")
+    picture = Image.effect_noise((120, 90), 40).convert("RGB")
+    for name in "one.jpg", "two.png":
+        picture.save(source / name)
+    settle()
+    ran = jobs.run([sys.executable, PROGRAMS / "outside.py", mount], path=mount, timeout=200)
+    named = {"GaussianBlur", "RandomApply of RandomErasing", "halve", "decoding PNG and RandomResizedCrop"}
+    assert ran.json["transforms"].keys() == named
+    assert ran.json["transforms"]["GaussianBlur"] > 0

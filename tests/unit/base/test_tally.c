@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <sched.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/mount.h>
 #include <sys/wait.h>
@@ -187,6 +188,33 @@ START_TEST(every_slot_has_its_texts)
 }
 END_TEST
 
+START_TEST(calls_by_their_names)
+{
+    char name[100];
+    struct stk_tally_call call;
+    const char *path = unit_path("tally");
+    ck_assert_int_eq(stk_tally_create(path), 0);
+    struct stk_tally *one = stk_tally_open(path), *other = stk_tally_open(path);
+    ck_assert(!stk_tally_read_call(one, 0, &call) && !stk_tally_read_call(NULL, 0, &call));
+    stk_tally_add_call(one, "Blur", 5);
+    stk_tally_add_call(other, "Rotate", 1);
+    stk_tally_add_call(other, "Blur", 6);
+    ck_assert(stk_tally_read_call(one, 0, &call));
+    ck_assert_str_eq(call.name, "Blur");
+    ck_assert_uint_eq(call.ns, 11);
+    for (int i = 0; i < 2 * STK_TALLY_CALLS; i++) { /* further ones have no room */
+        snprintf(name, sizeof name, "%090d", i);
+        stk_tally_add_call(one, name, 1);
+    }
+    ck_assert(stk_tally_read_call(other, STK_TALLY_CALLS - 1, &call));
+    ck_assert_uint_eq(strlen(call.name), STK_TALLY_CALL_NAME - 1);
+    ck_assert(!stk_tally_read_call(other, STK_TALLY_CALLS, &call));
+    stk_tally_add_call(one, "Rotate", 1);
+    ck_assert(stk_tally_read_call(one, 1, &call));
+    ck_assert_uint_eq(call.ns, 2);
+}
+END_TEST
+
 Suite *suite_tally(void)
 {
     Suite *suite = suite_create("tally");
@@ -194,6 +222,7 @@ Suite *suite_tally(void)
     tcase_add_test(tcase, belongs_to_a_run);
     tcase_add_test(tcase, counts_for_all_who_opened_it);
     tcase_add_test(tcase, looking);
+    tcase_add_test(tcase, calls_by_their_names);
     tcase_add_test(tcase, grants);
     tcase_add_test(tcase, grants_are_of_one_pid_namespace);
     tcase_add_test(tcase, who_waits_is_asked);

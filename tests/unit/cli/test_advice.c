@@ -319,6 +319,22 @@ START_TEST(workers_that_each_epoch_begins_anew)
 }
 END_TEST
 
+/* The heaviest, if it is much of what the job's transforms take. */
+START_TEST(transforms_that_cost_most)
+{
+    made_pass(0, 10, 9, 1);
+    made_tally_s(STK_TALLY_FETCH_NS, 9);
+    stk_tally_add_call(made.session.tally, "Blur", UINT64_C(2000000000));
+    assert_advice(BOUND_OTHER, "transform-bound: 9.0 s of 9.0 s of work on batches; ");
+    stk_tally_add_call(made.session.tally, "Rotate", UINT64_C(4500000000));
+    assert_advice(BOUND_OTHER,
+                  "transform-bound: 9.0 s (50% of it in Rotate, outside of Stoker) of 9.0 s of ");
+    stk_tally_add_call(made.session.tally, "Blur", UINT64_C(20000000000));
+    assert_advice(BOUND_OTHER,
+                  "transform-bound: 9.0 s (100% of it in Blur, outside of Stoker) of 9.0 s of ");
+}
+END_TEST
+
 /* More workers while there are processors for them. */
 START_TEST(how_many_workers)
 {
@@ -372,6 +388,7 @@ Suite *suite_advice(void)
     tcase_add_test(passes, uploads_of_files_that_are_far_away);
     tcase_add_test(passes, uploads_that_are_not_seen);
     tcase_add_test(passes, workers_that_each_epoch_begins_anew);
+    tcase_add_test(passes, transforms_that_cost_most);
     tcase_add_loop_test(passes, how_many_workers, 0, 3);
     return suite;
 }

@@ -100,6 +100,21 @@ PyObject *core_add_pass(PyObject *module, PyObject *arguments)
     Py_RETURN_NONE;
 }
 
+/* add_call(name, ns): the time of a call of the job's own, for the run's summary. */
+PyObject *core_add_call(PyObject *module, PyObject *arguments)
+{
+    const char *name;
+    unsigned long long ns;
+    struct stk_tally *tally = atomic_load(&shared);
+    if (!PyArg_ParseTuple(arguments, "sK", &name, &ns)) {
+        return NULL;
+    }
+    if (tally != NULL) {
+        stk_tally_add_call(tally, name, ns);
+    }
+    Py_RETURN_NONE;
+}
+
 /* counts(): {name: this process's count}, in the order of the slots. */
 PyObject *core_counts(PyObject *module, PyObject *unused)
 {

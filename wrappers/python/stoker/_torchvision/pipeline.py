@@ -10,6 +10,7 @@ import itertools
 from .._base import cache
 from .._base.own import attempt
 from . import lazy_images, rng, tensor_tail
+from .calls import called
 from .exact import functions_are_own
 from .inspection import NOTHING, inspect
 from .lazy_images import LazyImage
@@ -27,7 +28,7 @@ def run(transforms, image, end=None):
         if known:
             image, at = _at_once(transforms, at, image, end)
         if at < len(transforms):
-            image = transforms[at](_ordinary(image) if type(image) is LazyImage else image)
+            image = called(transforms[at], _ordinary(image) if type(image) is LazyImage else image)
             at += 1
     return _ended(image, end) if type(image) is LazyImage else image
 
