@@ -131,7 +131,8 @@ const struct stk_option_row stk_option_table[STK_OPTION_COUNT] = {
         {"STOKER_HISTORY", "--no-history", "on|off", "on",
          "on: `stoker run` leaves a record of the run for `stoker report`, with the words of "
          "its command: some 100 KB in ~/.local/state/stoker/runs, which no other user can "
-         "read. The newest 20 are kept. Beside them it notes how much was opened of the "
+         "read. The newest 20 are kept, and those of the last two days. Beside them it notes how "
+         "much was opened of the "
          "files below --path, by which the next run knows what will fit. The flag takes no value "
          "and says off: then nothing is kept of the run."},
     [STK_OPTION_SIMD] =

@@ -161,11 +161,14 @@ const struct help_verb help_verbs[] = {
     {.name = "last",
      .brief = "show how the last run went",
      .synopsis = "",
-     .about = "Prints the summary of this user's last run that has ended, such as one whose "
-              "terminal was closed; of one that was killed, what it had come to some time before. "
-              "stoker report has more of it, and earlier runs.\n"
-              "The status is 1 when there is none.\n",
-     .examples = {"stoker last"}},
+     .about =
+         "Prints the summary of the last run that has ended: of this terminal if there is one, "
+         "else of this directory, else of this user. Of a run that was killed it says what it "
+         "had come to some time before. "
+         "stoker report has more of it, and earlier runs.\n"
+         "The status is 1 when there is none.\n",
+     .options = {{"--all", "", "list the runs that have a record, the newest first"}},
+     .examples = {"stoker last", "stoker last --all"}},
     {.name = "clear",
      .brief = "remove the cache, or what it holds of a path",
      .synopsis = "[PATH]",
@@ -201,20 +204,21 @@ const struct help_verb help_verbs[] = {
     {.name = "report",
      .brief = "a page with plots of what a run did, and what to change",
      .synopsis = "[RUN]",
-     .about =
-         "Writes one HTML page about RUN (without a name: the latest): throughput and hit rate "
-         "over time, epochs compared, where the time went, how long storage took, what was "
-         "not cached and why, and what to change next. The page needs no network and nothing "
-         "else beside it.\n"
-         "stoker run records a run in ~/.local/state/stoker/runs while it goes on and at its "
-         "end, so one that was killed has a report, too; the newest 20 are kept.\n",
+     .about = "Writes one HTML page about RUN (without a name: the run that stoker last means): "
+              "throughput and hit rate "
+              "over time, epochs compared, where the time went, how long storage took, what was "
+              "not cached and why, and what to change next. The page needs no network and nothing "
+              "else beside it.\n"
+              "stoker run records a run in ~/.local/state/stoker/runs while it goes on and at its "
+              "end, so one that was killed has a report, too. The newest 20 are kept, and those of "
+              "two days.\n",
      .options = {{"-o", "FILE",
                   "write to FILE (- is standard output); else to "
                   "stoker-report-RUN.html here"},
                  {"--json", "",
                   "print all figures instead, those of stoker run --json and how they "
                   "grew"},
-                 {"--list", "", "show which runs there are"}},
+                 {"--list", "", "show which runs there are (--all does the same)"}},
      .examples = {"stoker report", "stoker report --list",
                   "stoker report -o last.html 20261123-091500-node7-4711"}},
 };

@@ -16,9 +16,9 @@
 #include "cli/out/say.h"
 
 #define ROOM       "runs"
-#define MAGIC      "stoker-record 2"
+#define MAGIC      "stoker-record 3"
 #define MOST_BYTES (64u << 20) /* far above the usual size */
-#define MOST_FILES 1024        /* in the directory, that are looked at */
+#define MOST_FILES 1100        /* in the directory, that are looked at */
 
 /* ---- names ---- */
 
@@ -102,13 +102,15 @@ static struct record_file *look(int directory, unsigned *count)
     return found;
 }
 
-/* Removes all but the newest records, and drafts that killed writers have left. */
+/* Removes old records, and drafts that killed writers have left. */
 static void drop_oldest(int directory)
 {
     unsigned count, kept = 0;
+    time_t young = time(NULL) - HISTORY_YOUNG_S;
     struct record_file *found = look(directory, &count);
     for (unsigned i = 0; i < count; i++) {
-        if (kept >= HISTORY_MOST) {
+        bool old = kept >= HISTORY_NEWEST && found[i].at.tv_sec < young;
+        if (old || kept >= HISTORY_MOST) {
             unlinkat(directory, found[i].name, 0);
         }
         kept += found[i].name[0] != '.';

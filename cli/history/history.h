@@ -1,6 +1,6 @@
 /*
  * Records of runs, for `stoker report` and later runs: one file each in XDG_STATE_HOME/stoker/runs
- * (cli/os/state_dir.h). The newest ones are kept. A record is written under another name and
+ * (cli/os/state_dir.h). A record is written under another name and
  * renamed into place: so each is complete, even if its run was killed. A record that another user
  * owns is not read.
  *
@@ -15,11 +15,16 @@
 
 #include "cli/args/request.h"
 
-#define HISTORY_MOST 20 /* records that are kept */
+/* The newest records are kept, and so are those of the last two days: a job array leaves many at
+ * once. */
+#define HISTORY_NEWEST  20
+#define HISTORY_YOUNG_S (2 * 24 * 3600)
+#define HISTORY_MOST    1000 /* records that are kept or listed in all */
 
 enum history_part {
     HISTORY_TITLE,   /* one line, for lists */
     HISTORY_SUMMARY, /* the lines at the end of `stoker run` */
+    HISTORY_PLACE,   /* where the command ran (cli/history/run_place.h) */
     HISTORY_JSON,    /* one object: that of --json, the series and the facts of the page */
     HISTORY_PARTS
 };

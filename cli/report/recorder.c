@@ -10,13 +10,14 @@
 #include "base/clock.h"
 #include "cli/history/history.h"
 #include "cli/history/record_writer.h"
+#include "cli/history/run_place.h"
 #include "cli/os/command.h"
 #include "cli/os/state_dir.h"
 #include "cli/out/json.h"
 #include "cli/out/say.h"
+#include "cli/out/summary_lines.h"
 #include "cli/report/page_facts.h"
 #include "cli/run/shared_helper.h"
-#include "cli/out/summary_lines.h"
 #include "cli/summary/forecast.h"
 #include "cli/summary/summary.h"
 
@@ -105,10 +106,19 @@ static void put_json(FILE *out)
     json_finish(&json);
 }
 
+static void put_place(FILE *out)
+{
+    char *place = run_place();
+    fputs(place, out);
+    free(place);
+}
+
 static bool compose(struct history_record *record)
 {
-    static void (*const puts[HISTORY_PARTS])(FILE * out) = {
-        [HISTORY_TITLE] = put_title, [HISTORY_SUMMARY] = put_summary, [HISTORY_JSON] = put_json};
+    static void (*const puts[HISTORY_PARTS])(FILE * out) = {[HISTORY_TITLE] = put_title,
+                                                            [HISTORY_SUMMARY] = put_summary,
+                                                            [HISTORY_JSON] = put_json,
+                                                            [HISTORY_PLACE] = put_place};
     bool good = true;
     for (int part = 0; part < HISTORY_PARTS; part++) {
         FILE *out = open_memstream(&record->text[part], &record->bytes[part]);

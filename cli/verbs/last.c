@@ -7,6 +7,7 @@
 #include "cache/catalogue/home.h"
 #include "cache/run/run.h"
 #include "cli/history/history.h"
+#include "cli/history/run_place.h"
 #include "cli/out/say.h"
 #include "cli/run/live_runs.h"
 #include "cli/verbs/verbs.h"
@@ -63,14 +64,25 @@ static void say_if_outside(void)
 int verb_last(char **arguments)
 {
     struct history_list names;
-    bool found = false, living = any_lives();
-    if (arguments[0] != NULL) {
-        die("last takes nothing; unexpected: %s", arguments[0]);
+    bool found = false, passed = false, living = any_lives();
+    bool all = arguments[0] != NULL && strcmp(arguments[0], "--all") == 0;
+    if (arguments[all] != NULL) {
+        die("last takes only --all; unexpected: %s", arguments[all]);
+    }
+    if (all) {
+        return report_list();
     }
     int error = history_list(&names);
+    char *newest = names.count > 0 ? must_copy(names.names[0]) : NULL;
+    run_place_sort(&names);
     for (unsigned i = 0; i < names.count && !found; i++) {
         found = print(names.names[i], living);
+        passed = passed || strcmp(names.names[i], newest) == 0;
     }
+    if (found && !passed) {
+        say("a run elsewhere is newer: `stoker last --all` lists all");
+    }
+    free(newest);
     history_list_free(&names);
     say_if_outside();
     if (!found && !history_say_refused(error)) {

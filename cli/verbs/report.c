@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "cli/history/history.h"
+#include "cli/history/run_place.h"
 #include "cli/out/say.h"
 #include "cli/report/page.h"
 #include "cli/verbs/verbs.h"
@@ -33,7 +34,7 @@ static void parse(struct report_wanted *wanted, char **arguments)
     for (; *arguments != NULL; arguments++) {
         if (strcmp(*arguments, "--json") == 0) {
             wanted->json = true;
-        } else if (strcmp(*arguments, "--list") == 0) {
+        } else if (strcmp(*arguments, "--list") == 0 || strcmp(*arguments, "--all") == 0) {
             wanted->list = true;
         } else if (strncmp(*arguments, "-o", 2) == 0) {
             take_output(wanted, &arguments);
@@ -49,7 +50,7 @@ static void parse(struct report_wanted *wanted, char **arguments)
 
 /* ---- answers ---- */
 
-static int list(void)
+int report_list(void)
 {
     struct history_list names;
     int error = history_list(&names);
@@ -84,6 +85,7 @@ static char *find(const struct report_wanted *wanted, char **name)
     struct history_list names;
     char *text = NULL;
     int error = history_list(&names);
+    run_place_sort(&names);
     *name = wanted->run != NULL ? must_copy(wanted->run) : NULL;
     for (unsigned i = 0; *name == NULL && i < names.count; i++) {
         text = read_wanted(wanted, names.names[i]);
@@ -131,7 +133,7 @@ int verb_report(char **arguments)
     struct report_wanted wanted = {.run = NULL};
     parse(&wanted, arguments);
     if (wanted.list) {
-        return list();
+        return report_list();
     }
     char *name, *text = find(&wanted, &name);
     char *page = wanted.json ? NULL : page_of(text);

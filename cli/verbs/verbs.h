@@ -11,4 +11,7 @@ int verb_last(char **arguments);
 int verb_clear(char **arguments);
 int verb_report(char **arguments);
 
+/* Lists the records of runs, the newest first. Returns the exit status. */
+int report_list(void);
+
 #endif

@@ -130,3 +130,44 @@ def test_where_nothing_can_be_remembered(jobs, data):
     done = jobs.run(["cat", *files(data)], path=data)
     assert done.fills == 3
     assert jobs.stoker("last").returncode == 1
+
+
+def test_the_run_of_this_directory_is_meant(jobs, data, state, last, scratch):
+    """Not that of another job; which is named."""
+    def at(directory, line):
+        return jobs.place.run(["sh", "-c", f'cd "$0" && exec "$@"', directory, *line],
+                              env={**YOUNG, **state}).stdout.splitlines()
+    (scratch / "here").mkdir()
+    run = [jobs.build / "stoker", "run", f"--path={data}", "--", "true"]
+    at(scratch / "here", [*run, "mine"])
+    jobs.run(["true", "other"], path=data, env=state)
+    assert at(scratch / "here", [jobs.build / "stoker", "last"])[0].endswith(": true mine")
+    assert last()[1].splitlines()[0].endswith(": true other") and last()[2] == ""
+    listed = at("/", [jobs.build / "stoker", "last", "--all"])
+    assert [line.split()[-1] for line in listed] == ["other", "mine"]
+    assert [line.split()[-1] for line in at("/", [jobs.build / "stoker", "report", "--all"])] == ["other", "mine"]
+    told = at(scratch / "here", [jobs.build / "stoker", "report", "--json"])
+    assert json.loads("\n".join(told))["command"] == ["true", "mine"]
+
+
+def test_the_run_of_this_terminal_is_meant(jobs, data, state, scratch):
+    """Also after the user has gone to another directory."""
+    stoker = f"{jobs.build}/stoker"
+    script = f"cd /; {stoker} run --path {data} -- true mine; cd /usr; (exec </dev/null; setsid sh -c " \
+             f"'{stoker} run --path {data} -- true other </dev/null >/dev/null 2>&1'); {stoker} last"
+    master, slave = pty.openpty()
+    with subprocess.Popen(jobs.place.command(["setsid", "-c", "sh", "-c", script], {**YOUNG, **state}), stdin=slave,
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        out, err = process.communicate(timeout=60)
+    os.close(master)
+    os.close(slave)
+    assert out.splitlines()[0].endswith(": true mine"), out
+    assert "stoker: a run elsewhere is newer: `stoker last --all` lists all\n" in err
+
+
+def test_an_array_of_jobs_loses_no_record(jobs, data, state):
+    """More at once than are kept of old ones."""
+    line = jobs.command_line(["true"], path=data)
+    script = 'for each in $(seq 25); do "$@" >/dev/null 2>&1 & done; wait'
+    jobs.place.run(["sh", "-c", script, "sh", *line], env={**YOUNG, **state})
+    assert len(jobs.stoker("last", "--all", env=state).stdout.splitlines()) == 25
