@@ -93,15 +93,12 @@ void stk_budget_give_headroom(struct stk_budget *budget, int64_t blocks)
     release_one(&budget->used_blocks, blocks);
 }
 
-static int64_t smaller(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
-}
-
 int64_t stk_budget_headroom_of(int64_t blocks, int64_t others_blocks)
 {
     int64_t share = bounded(blocks) / ASIDE_SHARE + bounded(others_blocks) / ASIDE_SHARE;
-    return smaller(smaller(share, bounded(blocks) / ASIDE_OTHERS_SHARE), ASIDE_MOST_BLOCKS);
+    int64_t most = bounded(blocks) / ASIDE_OTHERS_SHARE;
+    most = most < ASIDE_MOST_BLOCKS ? most : ASIDE_MOST_BLOCKS;
+    return share < most ? share : most;
 }
 
 void stk_budget_try_again(struct stk_budget *budget)

@@ -47,9 +47,8 @@ struct request {
     unsigned tier_count;
     struct request_tier shared; /* a further tier, shared by several nodes; no directory: none */
     bool shared_by_group;       /* its directory is that of the group */
-    bool tier_given;
-    bool no_tier;       /* nothing can be cached; the command has said so */
-    bool require_cache; /* lacking a cache on this node is an error */
+    bool no_tier;               /* nothing can be cached; the command has said so */
+    bool require_cache;         /* lacking a cache on this node is an error */
 
     /* The group whose members use the shared tier together (cli/args/share_group.h). */
     gid_t share_gid;  /* 0: no group */

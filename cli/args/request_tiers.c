@@ -190,13 +190,14 @@ static bool take_prefix(const char **list)
     return is;
 }
 
-static void add_tier(struct request *request, const char **list)
+/* Adds the first tier of a list, and takes it off the list. */
+static void add_tier(struct request *request, const char **list, bool named)
 {
-    if (request->tier_given && request->tier_count == STK_TIERS) {
+    if (named && request->tier_count == STK_TIERS) {
         die("--tier %s is one too many: name at most %d", *list, STK_TIERS);
     }
     struct request_tier *tier = &request->tiers[request->tier_count];
-    *tier = (struct request_tier){.named = request->tier_given, .must_share = take_prefix(list)};
+    *tier = (struct request_tier){.named = named, .must_share = take_prefix(list)};
     parse_tier(tier, list);
     request->tier_count += settle_tier(request, tier);
 }
@@ -234,15 +235,13 @@ void request_settle_tiers(struct request *request, const char *given)
 {
     const char *variable = getenv(stk_option_table[STK_OPTION_TIERS].variable);
     const char *value = given != NULL ? given : variable;
-    request->tier_given = given != NULL || (value != NULL && *value != '\0');
-    value = request->tier_given ? value : stk_option_table[STK_OPTION_TIERS].otherwise;
-    do {
-        add_tier(request, &value);
-    } while (*value != '\0');
-    if (wants_default(request) && request->tier_given) {
-        request->tier_given = false;
+    bool named = given != NULL || (value != NULL && *value != '\0');
+    for (bool more = named; more; more = *value != '\0') {
+        add_tier(request, &value, true);
+    }
+    if (wants_default(request)) {
         value = stk_option_table[STK_OPTION_TIERS].otherwise;
-        add_tier(request, &value);
+        add_tier(request, &value, false);
     }
     char *tiers = request_tiers(request);
     if (strlen(tiers) >= STK_TIERS_BYTES) {
@@ -322,7 +321,7 @@ static bool take_disk(const struct request *request, struct request_tier *tier, 
 void request_settle_small(struct request *request)
 {
     struct request_tier *tier = &request->tiers[request->tier_count - 1];
-    char *why = request->tier_given ? NULL : why_not_there(tier);
+    char *why = tier->named ? NULL : why_not_there(tier);
     if (why != NULL && !take_disk(request, tier, why)) {
         refusal_pass_over_unusable(request);
         refusal_report(

@@ -42,7 +42,7 @@ static uint64_t read_member(const struct figures *figures, int counter)
 #define MEMBER(name) read_member, (int)STK_RUN_COUNTER(name)
 #define JSON_ALONE   NULL, NULL
 
-const struct metric metrics_table[METRICS_COUNT] = {
+const struct metric metrics_table[] = {
     {METRIC_OPENS, "opens", "opens_total", "Opens of files below --path.", TOTAL(OPENS)},
     {METRIC_OPENS, "hits", "hits_total", "Opens served from the cache.", TOTAL(HITS)},
     {METRIC_OPENS, "fills", "fills_total", "Opens that filled the cache.", TOTAL(FILLS)},
@@ -120,6 +120,8 @@ const struct metric metrics_table[METRICS_COUNT] = {
     {METRIC_SEEN, "opencv", JSON_ALONE, TALLY(OPENCV)},
 };
 
+const unsigned metrics_count = sizeof metrics_table / sizeof metrics_table[0];
+
 static bool is_seconds(const char *name)
 {
     size_t length = strlen(name);
@@ -137,7 +139,7 @@ static void write_value(struct json *json, const struct metric *metric, uint64_t
 
 void metrics_write(struct json *json, enum metric_group group, const struct figures *figures)
 {
-    for (unsigned i = 0; i < METRICS_COUNT; i++) {
+    for (unsigned i = 0; i < metrics_count; i++) {
         const struct metric *metric = &metrics_table[i];
         if (metric->group == group) {
             write_value(json, metric, metric->read(figures, metric->which));
@@ -147,7 +149,7 @@ void metrics_write(struct json *json, enum metric_group group, const struct figu
 
 void metrics_write_epoch(struct json *json, const uint64_t row[STK_COUNT_KINDS])
 {
-    for (unsigned i = 0; i < METRICS_COUNT && metrics_table[i].group == METRIC_OPENS; i++) {
+    for (unsigned i = 0; i < metrics_count && metrics_table[i].group == METRIC_OPENS; i++) {
         write_value(json, &metrics_table[i], row[metrics_table[i].which]);
     }
 }

@@ -34,8 +34,8 @@ struct metric {
     int which;
 };
 
-#define METRICS_COUNT 52
-extern const struct metric metrics_table[METRICS_COUNT];
+extern const struct metric metrics_table[];
+extern const unsigned metrics_count;
 
 /* Writes the members of a group. */
 void metrics_write(struct json *json, enum metric_group group, const struct figures *figures);

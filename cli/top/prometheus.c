@@ -106,7 +106,7 @@ static void write_metrics(const struct top_look *look)
     for (size_t i = 0; i < sizeof computed / sizeof *computed; i++) {
         write_computed(&computed[i], look);
     }
-    for (unsigned i = 0; i < METRICS_COUNT; i++) {
+    for (unsigned i = 0; i < metrics_count; i++) {
         if (metrics_table[i].prometheus != NULL) {
             write_counted(&metrics_table[i], look);
         }
