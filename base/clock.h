@@ -1,7 +1,6 @@
 /* Reads the clocks, in nanoseconds. Makes raw system calls, so that a faked time (libfaketime)
  * stays out. */
-#ifndef STK_BASE_CLOCK_H
-#define STK_BASE_CLOCK_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -33,5 +32,3 @@ static inline int64_t stk_clock_realtime_ns(void)
 {
     return stk_sys_clock_ns(CLOCK_REALTIME);
 }
-
-#endif

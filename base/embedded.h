@@ -1,6 +1,5 @@
 /* Text that a program holds: a file of the sources as it was at the build. */
-#ifndef STK_BASE_EMBEDDED_H
-#define STK_BASE_EMBEDDED_H
+#pragma once
 
 /* Defines the constant string `name` with the bytes of a file, which the assembler puts there. The
  * Makefile names the file as what the object depends on. */
@@ -11,5 +10,3 @@
             ".byte 0\n"                                                                            \
             ".previous\n");                                                                        \
     extern const char name[];
-
-#endif

@@ -6,8 +6,7 @@
  *
  * All of it is safe in threads and after fork, and leaves errno alone.
  */
-#ifndef STK_BASE_IDENTITY_API_H
-#define STK_BASE_IDENTITY_API_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -51,5 +50,3 @@ struct stk_identity_api {
 };
 
 extern const struct stk_identity_api stoker_identity_api;
-
-#endif

@@ -4,8 +4,7 @@
  * evaluated: a guest never aborts the program. A condition on what a file or shared memory holds is
  * no invariant, since others can write there.
  */
-#ifndef STK_BASE_INVARIANT_H
-#define STK_BASE_INVARIANT_H
+#pragma once
 
 #ifdef STK_INVARIANTS
 /* Writes the condition and its place to the standard error, and aborts. */
@@ -13,6 +12,4 @@ _Noreturn void stk_invariant_fail(const char *file, int line, const char *condit
 #define STK_INVARIANT(x) ((x) ? (void)0 : stk_invariant_fail(__FILE__, __LINE__, #x))
 #else
 #define STK_INVARIANT(x) ((void)sizeof(!(x)))
-#endif
-
 #endif

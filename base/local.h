@@ -2,8 +2,7 @@
  * Recognises local file systems. There maps of a file are coherent between all processes, locks and
  * renames mean what they should, and an open does not wait for a server.
  */
-#ifndef STK_BASE_LOCAL_H
-#define STK_BASE_LOCAL_H
+#pragma once
 
 #include <stdbool.h>
 #include <sys/statfs.h>
@@ -25,5 +24,3 @@ bool stk_local_is_layered(const struct statfs *fs);
 /* Returns 1 if the disk has heads to move, 0 if it is known to have none, and -1 if the kernel does
  * not say. A partition's disk is asked. Virtual machines may say wrong things of their disks. */
 int stk_local_rotates(dev_t dev);
-
-#endif

@@ -2,8 +2,7 @@
  * Measures how much memory this process could still use: what the machine has free, and what its
  * control group allows (v2 or v1, and every group above). Raw system calls, no allocation.
  */
-#ifndef STK_BASE_MEMORY_H
-#define STK_BASE_MEMORY_H
+#pragma once
 
 #include <stdint.h>
 
@@ -26,5 +25,3 @@ uint64_t stk_memory_group_id(void);
 /* Return the smaller of the machine's and the group's value. */
 int64_t stk_memory_available_bytes(void);
 int64_t stk_memory_total_bytes(void);
-
-#endif

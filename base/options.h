@@ -3,8 +3,7 @@
  * the command. docs/environment.md is generated from here (`stoker env --markdown`) and checked by
  * a test.
  */
-#ifndef STK_BASE_OPTIONS_H
-#define STK_BASE_OPTIONS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -91,5 +90,3 @@ const char *stk_option_complaint(enum stk_option option, const char *value);
 /* Takes the next path off a STOKER_PATHS list into `out` (bytes large), undoing the backslashes.
  * Returns false at the end of the list. Skips a path that does not fit. */
 bool stk_options_next_path(const char **list, char *out, unsigned long bytes);
-
-#endif

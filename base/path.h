@@ -2,8 +2,7 @@
  * Compares, folds and splits paths by their letters. Nothing here asks the kernel; other rooms
  * decide what a path means. All functions are safe in threads, after fork and in signal handlers.
  */
-#ifndef STK_BASE_PATH_H
-#define STK_BASE_PATH_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -52,5 +51,3 @@ bool stk_path_is_lmdb_lock(const char *path);
 /* Writes the path of the database of such a lock file: DIRECTORY/data.mdb, or NAME. Returns false
  * if `path` is no such name, or `out` has not enough room. */
 bool stk_path_lmdb_data(const char *path, char *out, size_t bytes);
-
-#endif

@@ -2,8 +2,7 @@
  * Reads in /proc about this process and its ancestors. Only raw system calls; no allocation; safe
  * in threads, after fork and in signal handlers.
  */
-#ifndef STK_BASE_PROC_H
-#define STK_BASE_PROC_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -58,5 +57,3 @@ uint64_t stk_proc_boot(void);
 
 /* Writes "/proc/self/fd/N". */
 void stk_proc_fd_path(char out[32], int fd);
-
-#endif

@@ -3,8 +3,7 @@
  * the boot. The command, which knows nothing of stores, finds by this name what a store takes of a
  * tier's budget.
  */
-#ifndef STK_BASE_SAMPLES_H
-#define STK_BASE_SAMPLES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -18,5 +17,3 @@ uint64_t stk_samples_namespace(void);
 /* Writes the name for the namespace of this number. Returns false if that is 0, or there is no
  * /proc. */
 bool stk_samples_name(uint64_t namespace, char out[STK_SAMPLES_NAME_BYTES]);
-
-#endif

@@ -10,8 +10,7 @@
  * and in signal handlers, and allocates nothing. Paths, buffers and fds stay the caller's. A test
  * build replaces this file's implementation to make the n-th call fail.
  */
-#ifndef STK_BASE_SYS_H
-#define STK_BASE_SYS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -161,5 +160,3 @@ int stk_sys_futex_wait(void *word, uint32_t expected, int64_t timeout_ns);
 void stk_sys_futex_wake_all(void *word);
 void stk_sys_futex_wake_one(void *word);
 int64_t stk_sys_clock_ns(int clock);
-
-#endif

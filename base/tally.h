@@ -6,8 +6,7 @@
  * Counting is one atomic addition in shared memory: safe in threads, after fork and in signal
  * handlers. A tally that cannot be mapped is not counted in, and nothing else happens.
  */
-#ifndef STK_BASE_TALLY_H
-#define STK_BASE_TALLY_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -115,5 +114,3 @@ unsigned stk_tally_refused_python(const struct stk_tally *tally);
 /* Return the slot's name in the summary and in --json, and its meaning for people. */
 const char *stk_tally_name(enum stk_tally_slot slot);
 const char *stk_tally_meaning(enum stk_tally_slot slot);
-
-#endif

@@ -2,8 +2,7 @@
  * Builds and parses text without printf and malloc: a bounded builder, and parsers for numbers,
  * sizes and UTF-8. All functions are safe in threads, after fork and in signal handlers.
  */
-#ifndef STK_BASE_TEXT_H
-#define STK_BASE_TEXT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -43,5 +42,3 @@ int stk_text_sequence(const char *string);
 int stk_text_parse_size(const char *string, int64_t *out_bytes);
 /* Parses seconds such as "2" or "0.05" as nanoseconds. Returns 0 or -EINVAL. */
 int stk_text_parse_seconds(const char *string, int64_t *out_ns);
-
-#endif

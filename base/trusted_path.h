@@ -2,8 +2,7 @@
  * Opens directories whose path belongs to this user and root, so that no other user can replace
  * them.
  */
-#ifndef STK_BASE_TRUSTED_PATH_H
-#define STK_BASE_TRUSTED_PATH_H
+#pragma once
 
 #include <stdbool.h>
 #include <sys/types.h>
@@ -42,5 +41,3 @@ int stk_trusted_path_check(const char *path);
  * has no room for `path`; or the kernel's own error. No heap, no descriptor; safe everywhere.
  */
 int stk_trusted_path_check_above(const char *path, uid_t owner, char *where, size_t bytes);
-
-#endif

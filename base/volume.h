@@ -4,8 +4,7 @@
  * build gives its files the same times. Safe in threads, after fork and in signal handlers; no
  * heap.
  */
-#ifndef STK_BASE_VOLUME_H
-#define STK_BASE_VOLUME_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -23,5 +22,3 @@ bool stk_volume_has_number(const struct statfs *fs);
 /* Finds the number by which /proc/self/mountinfo knows the mount that a descriptor lies on. Returns
  * false if the kernel does not give it. The kernel gives a number again after an unmount. */
 bool stk_volume_mount_id(int fd, uint64_t *id);
-
-#endif

@@ -3,8 +3,7 @@
  * There are two for each doubling, from 16 microseconds to 16.8 seconds, and one for longer waits.
  * A wait between two bounds is within a fifth of their middle. Pure functions.
  */
-#ifndef STK_BASE_WAITS_H
-#define STK_BASE_WAITS_H
+#pragma once
 
 #include <stdint.h>
 
@@ -18,5 +17,3 @@ uint64_t stk_waits_bound_us(unsigned bucket);
  * waits of a bucket were spread evenly over it. Returns the lower bound for the last bucket, and 0
  * if there were no waits. */
 uint64_t stk_waits_percentile_us(const uint64_t counts[STK_WAITS_BUCKETS], unsigned percent);
-
-#endif

@@ -3,8 +3,7 @@
  * is visited after its contents, so that a visitor can remove what it is shown. Keeps one fd and
  * maps 16 KiB for each level while it walks; no heap. Safe in threads and after fork.
  */
-#ifndef STK_BASE_WALK_H
-#define STK_BASE_WALK_H
+#pragma once
 
 #include <sys/stat.h>
 
@@ -21,5 +20,3 @@ int stk_walk(const char *top, stk_walk_visitor *visit, void *context);
 /* Removes everything below `top` and `top` itself; things may vanish meanwhile. Returns 0 or
  * -errno. */
 int stk_walk_remove(const char *top);
-
-#endif

@@ -1,7 +1,6 @@
 /* The common ground of the programs that measure decoding. Each says PROGRAM before it, its name.
  */
-#ifndef STK_BENCH_COMMON_H
-#define STK_BENCH_COMMON_H
+#pragma once
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -42,5 +41,3 @@ static struct file read_file(const char *path)
     fclose(stream);
     return file;
 }
-
-#endif

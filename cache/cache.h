@@ -14,8 +14,7 @@
  * safe in threads, after fork and vfork, and in signal handlers. No function blocks without bound:
  * a wait for another process's fill ends 2 s after that fill stops making progress.
  */
-#ifndef STK_CACHE_CACHE_H
-#define STK_CACHE_CACHE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -169,5 +168,3 @@ void stk_cache_distrust_listing(struct stk_cache *cache, const struct stk_place 
  * directory or symbolic link was renamed or replaced. Another process may have other roots, or the
  * same roots in another view. */
 void stk_cache_distrust_all(struct stk_cache *cache);
-
-#endif

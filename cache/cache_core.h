@@ -2,8 +2,7 @@
  * One process's view of the cache, which the rooms above this one work on: the catalogue, the
  * tiers, the covered roots and the run. cache/cache.h is what programs include.
  */
-#ifndef STK_CACHE_CACHE_CORE_H
-#define STK_CACHE_CACHE_CORE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -46,5 +45,3 @@ static inline const struct stk_tier *stk_cache_next_tier(const struct stk_cache 
  * may live in memory that is zero except for `outer`, which may hold spelled roots. */
 void stk_cache_open(struct stk_cache *cache, const struct stk_options *options,
                     const struct stk_roots *spelling);
-
-#endif

@@ -1,6 +1,5 @@
 /* Places: where a path lies below the covered roots. */
-#ifndef STK_CACHE_CACHE_PLACE_H
-#define STK_CACHE_CACHE_PLACE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -36,5 +35,3 @@ bool stk_cache_place_directory(struct stk_cache *cache, const char *absolute, in
 /* Returns the key by which the catalogue knows a directory: `below` is its path below the root,
  * without a slash at the end. It is no file's key. */
 struct stk_hash128 stk_listing_key(const struct stk_root *root, const char *below, size_t length);
-
-#endif

@@ -13,8 +13,7 @@
  * the reference library decode these bytes, so that its pixels, warnings and errors are seen. No
  * error is remembered: the next image starts afresh.
  */
-#ifndef STK_DECODE_DECODE_H
-#define STK_DECODE_DECODE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -92,5 +91,3 @@ void stk_decode_table(float table[256], const float *mean, const float *std);
  * JPEG (decode/entropy/entropy.h).
  */
 const char *stk_decode_simd(void);
-
-#endif

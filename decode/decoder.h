@@ -1,6 +1,5 @@
 /* The parts of a decoder. Only for decode/ itself. */
-#ifndef STK_DECODE_DECODER_H
-#define STK_DECODE_DECODER_H
+#pragma once
 
 #include "decode/common/workspace.h"
 
@@ -10,5 +9,3 @@ struct stk_decoder {
     struct stk_workspace workspace;
     struct stk_jpeg *jpeg; /* made at the first JPEG */
 };
-
-#endif

@@ -1,6 +1,5 @@
 /* The resources of a batch on its way to the device. */
-#ifndef STK_GPU_BATCH_LANE_H
-#define STK_GPU_BATCH_LANE_H
+#pragma once
 
 #include "gpu/context.h"
 
@@ -14,5 +13,3 @@ int stk_gpu_lane_poll(struct stk_gpu *gpu, struct stk_gpu_lane *lane, struct stk
 /* Makes room for so many bytes and images. */
 int stk_gpu_lane_grow(struct stk_gpu *gpu, struct stk_gpu_lane *lane, size_t bytes, size_t images,
                       struct stk_gpu_why *why);
-
-#endif

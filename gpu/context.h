@@ -1,6 +1,5 @@
 /* An open device: its parts, its context and its errors. Only for gpu/ itself; see gpu/gpu.h. */
-#ifndef STK_GPU_CONTEXT_H
-#define STK_GPU_CONTEXT_H
+#pragma once
 
 #include <stdbool.h>
 #include <sys/types.h>
@@ -68,5 +67,3 @@ int stk_gpu_refused(struct stk_gpu *gpu, int result, const char *what, struct st
 /* Notes a failure of work under way, after which the device can only be closed. Waits until nothing
  * runs. */
 int stk_gpu_break(struct stk_gpu *gpu, int result, const char *what, struct stk_gpu_why *why);
-
-#endif

@@ -1,6 +1,5 @@
 /* The operations that gpu/kernel.h needs, for the device. Only for nvcc. */
-#ifndef STK_GPU_DEVICE_H
-#define STK_GPU_DEVICE_H
+#pragma once
 
 #include "gpu/job.h"
 
@@ -127,5 +126,3 @@ STK_GPU_CODE void stk_gpu_store_number(uint64_t to, uint32_t number, uint32_t by
                      : "memory");
     }
 }
-
-#endif

@@ -3,8 +3,7 @@
  * process that asks for no device loads nothing. Only the driver's own interface is used. The CUDA
  * runtime would remember an error of ours and report it to the program.
  */
-#ifndef STK_GPU_DRIVER_H
-#define STK_GPU_DRIVER_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -41,5 +40,3 @@ const struct stk_gpu_driver *stk_gpu_driver_find(struct stk_gpu_why *why);
 /* Notes that a call failed: "cannot DO: NAME_OF_THE_ERROR". Returns a negative error. */
 int stk_gpu_driver_failed(const struct stk_gpu_driver *driver, int result, const char *what,
                           struct stk_gpu_why *why);
-
-#endif

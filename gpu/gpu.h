@@ -12,8 +12,7 @@
  * Errors are negative, with a sentence in `why`. After STK_GPU_FAILED all later calls return it
  * too: the device can then only be closed.
  */
-#ifndef STK_GPU_GPU_H
-#define STK_GPU_GPU_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -80,5 +79,3 @@ int stk_gpu_follow(struct stk_gpu *gpu, uint64_t number, void *stream, struct st
 
 /* Waits on this processor until the batch is finished. */
 int stk_gpu_wait(struct stk_gpu *gpu, uint64_t number, struct stk_gpu_why *why);
-
-#endif

@@ -1,6 +1,5 @@
 /* The operations that gpu/kernel.h needs, for this processor; includes the kernel. */
-#ifndef STK_GPU_HOST_H
-#define STK_GPU_HOST_H
+#pragma once
 
 #include <math.h>
 #include <stdbool.h>
@@ -106,5 +105,3 @@ STK_GPU_CODE void stk_gpu_store_number(uint64_t to, uint32_t number, uint32_t by
 }
 
 #include "gpu/kernel.h"
-
-#endif

@@ -1,6 +1,5 @@
 /* The kernel's arguments: equal bytes for the device and for this processor. */
-#ifndef STK_GPU_JOB_H
-#define STK_GPU_JOB_H
+#pragma once
 
 #include <stdint.h>
 
@@ -33,5 +32,3 @@ struct stk_gpu_job {
     float inverse[STK_GPU_CHANNELS], rest[STK_GPU_CHANNELS];
     uint32_t planes; /* images of one channel that make up one image: gpu/plan.h */
 };
-
-#endif

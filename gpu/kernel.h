@@ -12,8 +12,7 @@
  *
  * The arithmetic is torch's: (byte / 255 - mean) / std in single precision, each step rounded once.
  */
-#ifndef STK_GPU_KERNEL_H
-#define STK_GPU_KERNEL_H
+#pragma once
 
 #include "gpu/job.h"
 
@@ -325,5 +324,3 @@ STK_GPU_CODE void stk_gpu_thread(const struct stk_gpu_job *job, enum stk_gpu_typ
         stk_gpu_store_pixels(job, type, channels, &place, numbers);
     }
 }
-
-#endif

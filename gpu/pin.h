@@ -1,6 +1,5 @@
 /* Memory of this process that the driver has locked. */
-#ifndef STK_GPU_PIN_H
-#define STK_GPU_PIN_H
+#pragma once
 
 #include "gpu/context.h"
 
@@ -8,5 +7,3 @@
  * border of a chunk. */
 size_t stk_gpu_pin_reach(const struct stk_gpu *gpu, const unsigned char *from, size_t bytes);
 void stk_gpu_pin_end(struct stk_gpu *gpu);
-
-#endif

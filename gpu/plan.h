@@ -4,8 +4,7 @@
  *
  * Nothing here allocates. Safe in threads and after a fork: a finished plan is only read.
  */
-#ifndef STK_GPU_PLAN_H
-#define STK_GPU_PLAN_H
+#pragma once
 
 #include "gpu/job.h"
 
@@ -57,5 +56,3 @@ struct stk_gpu_job stk_gpu_plan_job(const struct stk_gpu_plan *plan, uint64_t im
  */
 void stk_gpu_plan_run(const struct stk_gpu_plan *plan, const struct stk_gpu_image *images,
                       size_t first, size_t last, void *out);
-
-#endif

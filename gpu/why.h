@@ -1,6 +1,5 @@
 /* An error, with a sentence for the caller. */
-#ifndef STK_GPU_WHY_H
-#define STK_GPU_WHY_H
+#pragma once
 
 #define STK_GPU_WHY_BYTES 512
 
@@ -22,5 +21,3 @@ struct stk_gpu_why {
 /* Writes the error and its sentence, and returns the error. */
 __attribute__((format(printf, 3, 4))) int
 stk_gpu_why_say(struct stk_gpu_why *why, enum stk_gpu_error error, const char *format, ...);
-
-#endif

@@ -12,8 +12,7 @@
  * ring: stk_ring_is_own() returns false there, and stk_ring_leave() gives up what the child
  * inherited.
  */
-#ifndef STK_RING_RING_H
-#define STK_RING_RING_H
+#pragma once
 
 #include "ring/slot.h"
 
@@ -63,5 +62,3 @@ void stk_ring_go_on(struct stk_ring *ring);
 void stk_ring_leave(struct stk_ring *ring);
 /* Ends the worker's ring: nothing will be lent again. */
 void stk_ring_end(struct stk_ring *ring);
-
-#endif

@@ -14,8 +14,7 @@
  * There are no locks: each word is atomic on its own. Safe in threads and after fork, except for
  * mapping and unmapping the same slot at the same time.
  */
-#ifndef STK_RING_SLOT_H
-#define STK_RING_SLOT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -80,5 +79,3 @@ void stk_slot_put_copy(const struct stk_slot *slot, void *copy);
 /* Gives the slot's memory back to the system, for all processes that have it mapped. Only for a
  * slot that no process reads. */
 void stk_slot_empty(const struct stk_slot *slot);
-
-#endif

@@ -6,8 +6,7 @@
  * This file knows the format of LMDB's files (version 1, in pages), and nothing else of LMDB. Parts
  * that it does not know it leaves to LMDB. Safe in threads, and after fork.
  */
-#ifndef STK_STORE_BTREE_H
-#define STK_STORE_BTREE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -24,5 +23,3 @@ bool stk_btree_read_heads(int fd, size_t page_bytes);
  * again. */
 bool stk_btree_read_way(int fd, size_t page_bytes, uint64_t txn, enum stk_btree tree,
                         const void *key, size_t key_bytes);
-
-#endif

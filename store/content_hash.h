@@ -3,8 +3,7 @@
  * wider vectors compute them, since whole files and values are hashed at each request. Safe in
  * threads and after a fork.
  */
-#ifndef STK_STORE_CONTENT_HASH_H
-#define STK_STORE_CONTENT_HASH_H
+#pragma once
 
 #include "base/hash.h"
 
@@ -14,5 +13,3 @@ struct stk_hash128 stk_content_hash_128(const void *data, size_t bytes, uint64_t
 /* For processors with AVX2 alone. */
 uint64_t stk_content_hash_64_avx2(const void *data, size_t bytes, uint64_t seed);
 struct stk_hash128 stk_content_hash_128_avx2(const void *data, size_t bytes, uint64_t seed);
-
-#endif

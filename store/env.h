@@ -12,8 +12,7 @@
  * Functions are not thread-safe unless they say so. An environment belongs to the process that
  * opened it.
  */
-#ifndef STK_STORE_ENV_H
-#define STK_STORE_ENV_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -71,5 +70,3 @@ void stk_env_set_budget(struct stk_env *env, uint64_t budget);
 /* Returns the bytes that the environment takes; where the disk does not say, all that it may take.
  * Thread-safe. */
 uint64_t stk_env_used_bytes(struct stk_env *env);
-
-#endif

@@ -3,8 +3,7 @@
  * (RLIMIT_AS, as batch systems set it), a map that is too large makes a later map of the job fail,
  * and the job with it.
  */
-#ifndef STK_STORE_MAP_H
-#define STK_STORE_MAP_H
+#pragma once
 
 #include <stdint.h>
 
@@ -15,5 +14,3 @@
  * 0 if nothing should be mapped: the file's present content would not fit, or too little would.
  */
 uint64_t stk_map_bytes(const char *directory, uint64_t most_bytes);
-
-#endif

@@ -3,8 +3,7 @@
  * caller's lock. A child of fork throws its copy away without freeing it. A struct of zeros is an
  * empty one.
  */
-#ifndef STK_STORE_PENDING_H
-#define STK_STORE_PENDING_H
+#pragma once
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -54,5 +53,3 @@ struct stk_pending_link *stk_pending_find_link(struct stk_pending *pending,
 bool stk_pending_link(struct stk_pending *pending, const struct stk_pending_link *link);
 /* Drops all values and links. Returns the number of values. */
 unsigned stk_pending_drop(struct stk_pending *pending);
-
-#endif

@@ -7,8 +7,7 @@
  * namespace that is gone, such as a container's, is removed when no process has opened it for an
  * hour.
  */
-#ifndef STK_STORE_PLACE_H
-#define STK_STORE_PLACE_H
+#pragma once
 
 #define STK_STORE_PLACE_BYTES 480
 
@@ -16,5 +15,3 @@
  * an errno: EINVAL for a file system that is not local, or a directory that other users could
  * write; ENAMETOOLONG; or what the system said. */
 int stk_store_place(char out[STK_STORE_PLACE_BYTES], const char *directory);
-
-#endif

@@ -2,8 +2,7 @@
  * Reads all pages of a value in a mapped file at once. Touched one by one, each page would wait for
  * the disk.
  */
-#ifndef STK_STORE_PREFETCH_H
-#define STK_STORE_PREFETCH_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -12,5 +11,3 @@
  * would then end the process by a signal. Linux before 5.14 does not report a failed read, and
  * reads while the caller goes on. */
 bool stk_prefetch_read(const void *data, size_t bytes);
-
-#endif

@@ -28,8 +28,7 @@
  * - A store is never closed: it is for the life of the process. Opening its directory again gives
  * the store that is already open, with the budget of the last call.
  */
-#ifndef STK_STORE_STORE_H
-#define STK_STORE_STORE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -109,5 +108,3 @@ bool stk_store_flush(struct stk_store *store);
 uint64_t stk_store_used_bytes(struct stk_store *store);
 
 void stk_store_read_counts(const struct stk_store *store, struct stk_store_counts *out);
-
-#endif

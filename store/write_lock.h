@@ -3,8 +3,7 @@
  * for one without an end, and the kernel releases a lock when its owner dies. LMDB's own locks are
  * taken only behind these, since LMDB waits for a stopped process for as long as it is stopped.
  */
-#ifndef STK_STORE_WRITE_LOCK_H
-#define STK_STORE_WRITE_LOCK_H
+#pragma once
 
 enum stk_write_lock {
     STK_WRITE_LOCK_VALUES,  /* for writing values */
@@ -21,5 +20,3 @@ int stk_write_lock_acquire(const char *directory, enum stk_write_lock which);
 /* Takes the lock likewise, but tries for 0.5 s while another process holds it. */
 int stk_write_lock_wait(const char *directory, enum stk_write_lock which);
 void stk_write_lock_release(int entered);
-
-#endif

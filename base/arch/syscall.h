@@ -3,8 +3,7 @@
  * arguments out on machines that lack the old system calls.
  * Returns the kernel's own answer: 0 or positive, or -errno. Touches no errno.
  */
-#ifndef STK_ARCH_SYSCALL_H
-#define STK_ARCH_SYSCALL_H
+#pragma once
 
 #if defined(__x86_64__)
 #include "base/arch/x86_64.h"
@@ -12,6 +11,4 @@
 #include "base/arch/aarch64.h"
 #else
 #error "Stoker runs on x86-64 and arm64 Linux"
-#endif
-
 #endif

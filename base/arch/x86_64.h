@@ -1,6 +1,5 @@
 /* One Linux system call on x86-64, without errno and without libc. */
-#ifndef STK_ARCH_SYSCALL_IMPL_H
-#define STK_ARCH_SYSCALL_IMPL_H
+#pragma once
 
 static inline long stk_arch_syscall6(long number, long a, long b, long c, long d, long e, long f)
 {
@@ -17,5 +16,3 @@ static inline long stk_arch_syscall6(long number, long a, long b, long c, long d
 
 /* This machine has the old system calls, such as open, which newer machines lack. */
 #define STK_ARCH_OLD(...) __VA_ARGS__
-
-#endif

@@ -15,8 +15,7 @@
  * threads, after fork and in signal handlers. A read waits for another process's fill as an open
  * does.
  */
-#ifndef STK_CACHE_BIG_BIG_H
-#define STK_CACHE_BIG_BIG_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -81,5 +80,3 @@ enum stk_bypass stk_big_reason(struct stk_cache *cache, const struct stk_big *bi
 
 /* Waits until this file is whole, and so an entry, where opens wait for big files. */
 bool stk_big_await(struct stk_cache *cache, int fd);
-
-#endif

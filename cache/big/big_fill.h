@@ -4,8 +4,7 @@
  * one overtakes may write once more what it has read. It held the block after that look, so a later
  * look has vouched for the same bytes.
  */
-#ifndef STK_CACHE_BIG_BIG_FILL_H
-#define STK_CACHE_BIG_BIG_FILL_H
+#pragma once
 
 #include "cache/big/big_table.h"
 
@@ -15,5 +14,3 @@ unsigned stk_big_fill(struct stk_cache *cache, struct stk_big *big, int fd, uint
                       uint64_t wanted);
 /* Makes the entry if all blocks are there and no other process is making it. */
 void stk_big_complete(struct stk_cache *cache, struct stk_big *big);
-
-#endif

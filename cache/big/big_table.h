@@ -4,8 +4,7 @@
  * without a slot is the origin's. Lock-free, no heap; safe in threads, after fork and in signal
  * handlers.
  */
-#ifndef STK_CACHE_BIG_BIG_TABLE_H
-#define STK_CACHE_BIG_BIG_TABLE_H
+#pragma once
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -61,5 +60,3 @@ void stk_big_drop(struct stk_big *big, uint64_t dev, uint64_t ino);
 /* Notes in the run's queue (cache/run/big_queue.h) what was done with this file, for the command,
  * which completes it. */
 void stk_big_mark(struct stk_cache *cache, struct stk_big *big, uint32_t marks);
-
-#endif

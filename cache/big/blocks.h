@@ -16,8 +16,7 @@
  * file is never mapped. Lock-free, no heap; safe in threads, after fork and in signal handlers.
  * Errors are -errno.
  */
-#ifndef STK_CACHE_BIG_BLOCKS_H
-#define STK_CACHE_BIG_BLOCKS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -106,5 +105,3 @@ bool stk_big_blocks_is_paid(uint64_t held);
 /* Waits while another filler fills a block, as stk_claim_wait does. A dead or stuck filler also
  * loses its claims on later blocks, so a reader waits only once. */
 void stk_big_blocks_wait(const struct stk_big_blocks *blocks, uint64_t block);
-
-#endif

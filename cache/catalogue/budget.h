@@ -2,8 +2,7 @@
  * A budget in shared memory: blocks of 512 bytes and inodes, reserved before they are used, so that
  * what is used never exceeds it. Lock-free; safe in threads, after fork and in signal handlers.
  */
-#ifndef STK_CACHE_CATALOGUE_BUDGET_H
-#define STK_CACHE_CATALOGUE_BUDGET_H
+#pragma once
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -62,5 +61,3 @@ int64_t stk_budget_blocks_of(uint64_t bytes, uint32_t fs_block_bytes);
 /* Returns the default budget: `available` less a reserve for the job and for PyTorch's own shared
  * memory. The reserve is the larger of `least_reserve` and 20%, and at most half. */
 int64_t stk_budget_less_reserve(int64_t available, int64_t least_reserve);
-
-#endif

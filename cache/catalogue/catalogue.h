@@ -22,8 +22,7 @@
  * All functions but stk_catalogue_open are safe in threads, after fork and vfork and in signal
  * handlers. Errors are -errno. No heap.
  */
-#ifndef STK_CACHE_CATALOGUE_CATALOGUE_H
-#define STK_CACHE_CATALOGUE_CATALOGUE_H
+#pragma once
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -154,5 +153,3 @@ bool stk_catalogue_replace(struct stk_catalogue *catalogue, struct stk_hash128 k
  * or NULL. `create` allocates the level if the ones before it are there. */
 _Atomic uint64_t *stk_catalogue_changes(struct stk_catalogue *catalogue, unsigned level,
                                         size_t *buckets, bool create);
-
-#endif

@@ -19,8 +19,7 @@
  * Times are CLOCK_BOOTTIME, rounded up to the next 16 us. Lock-free, no heap; safe in threads,
  * after fork and in signal handlers.
  */
-#ifndef STK_CACHE_CATALOGUE_CHANGES_H
-#define STK_CACHE_CATALOGUE_CHANGES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -64,5 +63,3 @@ static inline bool stk_changes_none_since(const struct stk_catalogue *catalogue,
     return atomic_load_explicit(&header->last_changed_ns, memory_order_acquire) < ns &&
            atomic_load_explicit(&header->last_written_ns, memory_order_acquire) == 0;
 }
-
-#endif

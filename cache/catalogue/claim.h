@@ -14,8 +14,7 @@
  * published whole and by name. All functions are lock-free and safe in threads, after fork and in
  * signal handlers.
  */
-#ifndef STK_CACHE_CATALOGUE_CLAIM_H
-#define STK_CACHE_CATALOGUE_CLAIM_H
+#pragma once
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -85,5 +84,3 @@ bool stk_claim_wait(_Atomic uint64_t *word);
 /* Takes a claim away from a filler that is dead or stuck, as it was `seen`. Returns false if the
  * filler made progress. */
 bool stk_claim_abandon(_Atomic uint64_t *word, struct stk_claim seen);
-
-#endif

@@ -16,8 +16,7 @@
  * and -EROFS mean that this user may not write there. No heap; safe in threads, after fork and in
  * signal handlers.
  */
-#ifndef STK_CACHE_CATALOGUE_HOME_H
-#define STK_CACHE_CATALOGUE_HOME_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -67,5 +66,3 @@ int stk_home_check_parent(const char *dir, char where[STK_HOME_BYTES]);
 int stk_home_find(char out[STK_HOME_BYTES]);
 /* Writes the home of an existing catalogue. Returns 0, or -ENOENT. */
 int stk_home_find_existing(char out[STK_HOME_BYTES]);
-
-#endif

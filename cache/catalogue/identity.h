@@ -2,8 +2,7 @@
  * The identity of one version of one origin file: all that stat returns of it. The version's name
  * is a hash of the part that changes with the content.
  */
-#ifndef STK_CACHE_CATALOGUE_IDENTITY_H
-#define STK_CACHE_CATALOGUE_IDENTITY_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -39,5 +38,3 @@ bool stk_identity_same_file(const struct stk_identity *a, const struct stk_ident
 
 /* Returns true if both identities are of one version of one file. */
 bool stk_identity_same_version(const struct stk_identity *a, const struct stk_identity *b);
-
-#endif

@@ -7,8 +7,7 @@
  * version of the file is a new record. Whatever changes is a single atomic word, so a process
  * killed at any instruction leaves nothing half done. Records are never freed.
  */
-#ifndef STK_CACHE_CATALOGUE_RECORD_H
-#define STK_CACHE_CATALOGUE_RECORD_H
+#pragma once
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -59,5 +58,3 @@ uint64_t stk_record_dev(const struct stk_record *record);
 /* Returns true if a record is undamaged and describes this version, with equal mode, owner and link
  * count. An inode number that the mount makes up may differ. */
 bool stk_record_describes(const struct stk_record *record, const struct stk_identity *identity);
-
-#endif

@@ -3,8 +3,7 @@
  * place when it is complete, so no process sees half a file. No heap; safe in threads, after fork
  * and in signal handlers.
  */
-#ifndef STK_CACHE_CATALOGUE_SHARED_FILE_H
-#define STK_CACHE_CATALOGUE_SHARED_FILE_H
+#pragma once
 
 #include <stddef.h>
 #include <sys/stat.h>
@@ -24,5 +23,3 @@ int stk_shared_file_open(const char *path, struct stat *stat);
 /* Maps a part of an open file. Returns NULL if the file ends before: to touch what lies behind its
  * end would be a SIGBUS. */
 void *stk_shared_file_map(int fd, off_t offset, size_t bytes);
-
-#endif

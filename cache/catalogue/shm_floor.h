@@ -4,8 +4,7 @@
  *
  * Lock-free, no heap; safe in threads, after fork and in signal handlers.
  */
-#ifndef STK_CACHE_CATALOGUE_SHM_FLOOR_H
-#define STK_CACHE_CATALOGUE_SHM_FLOOR_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -22,5 +21,3 @@ int64_t stk_shm_room(const char *home, int sixteenths);
 /* Returns true if a file in `home` may grow by so many bytes: `home` lies elsewhere than the job's
  * shared memory, or half of the floor remains free. */
 bool stk_shm_lets_grow(const char *home, int64_t bytes);
-
-#endif

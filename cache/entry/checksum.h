@@ -11,8 +11,7 @@
  * Entries in memory need no checksum: none survives a power cut. No heap; safe in threads, after
  * fork and in signal handlers.
  */
-#ifndef STK_CACHE_ENTRY_CHECKSUM_H
-#define STK_CACHE_ENTRY_CHECKSUM_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -36,5 +35,3 @@ bool stk_checksum_is_of_this_boot(const struct stat *entry);
 bool stk_checksum_get(const char *entry, uint64_t *check);
 /* Marks an entry that was read and found right as of this boot. */
 void stk_checksum_renew(const char *entry, const struct stat *stat);
-
-#endif

@@ -2,8 +2,7 @@
  * Drafts: an entry is written in a file of its own, HOME/fill/..., and published by a rename when
  * it is complete. No heap; safe in threads, after fork and in signal handlers.
  */
-#ifndef STK_CACHE_ENTRY_DRAFT_H
-#define STK_CACHE_ENTRY_DRAFT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -42,5 +41,3 @@ void stk_entry_discard(struct stk_entry_draft *draft);
  */
 int stk_entry_publish(struct stk_entry_draft *draft, const struct stk_tier *tier,
                       const struct stk_root *root, const char *path);
-
-#endif

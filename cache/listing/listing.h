@@ -18,8 +18,7 @@
  * code. No heap; safe in threads, after fork and in signal handlers. Doubt is a miss. A wait for
  * another process's listing is like a wait for a fill.
  */
-#ifndef STK_CACHE_LISTING_LISTING_H
-#define STK_CACHE_LISTING_LISTING_H
+#pragma once
 
 #include "cache/cache_core.h"
 #include "cache/cache_place.h"
@@ -94,5 +93,3 @@ bool stk_listing_is_note(const char *below);
 void stk_listing_revalidate(struct stk_cache *cache, const struct stk_root *root,
                             const char *below);
 void stk_listing_close(struct stk_listing *listing);
-
-#endif

@@ -2,8 +2,7 @@
  * The common ground of the listing room's files. Safe in threads, after fork and in signal
  * handlers; no heap.
  */
-#ifndef STK_CACHE_LISTING_LISTING_PARTS_H
-#define STK_CACHE_LISTING_LISTING_PARTS_H
+#pragma once
 
 #include "cache/catalogue/claim.h"
 #include "cache/listing/listing.h"
@@ -61,5 +60,3 @@ void stk_listing_leave_note(struct stk_cache *cache, const struct stk_place *dir
 /* Reads the listing of a record that is present and fresh, of at most so many bytes. */
 bool stk_listing_serve(struct stk_cache *cache, const struct stk_place *directory, uint32_t number,
                        off_t most, struct stk_listing *out);
-
-#endif

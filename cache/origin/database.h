@@ -3,8 +3,7 @@
  * Writer and readers agree by locks, or by looking again; a copy would never change. No state; safe
  * everywhere.
  */
-#ifndef STK_CACHE_ORIGIN_DATABASE_H
-#define STK_CACHE_ORIGIN_DATABASE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -12,5 +11,3 @@
 /* Returns true if these bytes, read at that offset, begin such a file: a database of SQLite, or
  * HDF5 that is open for writing beside readers and marked as such (SWMR). */
 bool stk_database_is_shared(const char *bytes, uint64_t count, uint64_t offset);
-
-#endif

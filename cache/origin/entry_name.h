@@ -7,8 +7,7 @@
  * has no leaf (cache/listing/listing.h). No heap; safe in threads, after fork and in signal
  * handlers.
  */
-#ifndef STK_CACHE_ORIGIN_ENTRY_NAME_H
-#define STK_CACHE_ORIGIN_ENTRY_NAME_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -53,5 +52,3 @@ bool stk_entry_parse(const char *path, const char *home, struct stk_entry_parts 
 bool stk_entry_looks_like(const char *name, const struct stat *stat);
 /* Returns true if a thing found in a tree is the entry of a file, and not a directory's listing. */
 bool stk_entry_looks_like_file(const char *name, const struct stat *stat);
-
-#endif

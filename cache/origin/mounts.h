@@ -2,8 +2,7 @@
  * The mount table of this process's view, read from /proc/self/mountinfo.
  * Maps a buffer while it reads; no heap. Safe in threads and after fork.
  */
-#ifndef STK_CACHE_ORIGIN_MOUNTS_H
-#define STK_CACHE_ORIGIN_MOUNTS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -23,5 +22,3 @@ typedef void stk_mount_visitor(void *context, const struct stk_mount *mount);
 /* Visits all mounts in the kernel's order (a later one at the same point hides the earlier).
  * False when the table cannot be read. */
 bool stk_mounts_visit(stk_mount_visitor *visit, void *context);
-
-#endif

@@ -4,8 +4,7 @@
  * function moves the descriptor's offset. No heap; safe in threads, after fork and in signal
  * handlers.
  */
-#ifndef STK_CACHE_ORIGIN_READER_H
-#define STK_CACHE_ORIGIN_READER_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -44,5 +43,3 @@ bool stk_origin_has_holes(const struct stk_origin *origin, const struct stk_iden
 bool stk_origin_is_unread(const struct stk_origin *origin, uint64_t size);
 /* Drops the file's pages from memory. */
 void stk_origin_forget(const struct stk_origin *origin);
-
-#endif

@@ -11,8 +11,7 @@
  * It lies in the run's file (cache/run/run.h). Lock-free, no heap, safe in threads, after fork and
  * in signal handlers.
  */
-#ifndef STK_CACHE_RUN_BIG_QUEUE_H
-#define STK_CACHE_RUN_BIG_QUEUE_H
+#pragma once
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -101,5 +100,3 @@ void stk_big_queue_free(struct stk_big_queue *queue, uint64_t ticket);
 bool stk_big_queue_is_reading(const struct stk_big_queue *queue);
 /* Counts a step of the command. */
 void stk_big_queue_step(struct stk_big_queue *queue);
-
-#endif

@@ -11,8 +11,7 @@
  * A notice uses a descriptor for a moment. It waits for at most 2 s, or for 20 ms after a notice
  * without an answer. No heap; safe in threads, after fork and vfork, and in signal handlers.
  */
-#ifndef STK_CACHE_RUN_NOTICE_H
-#define STK_CACHE_RUN_NOTICE_H
+#pragma once
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -55,5 +54,3 @@ struct stk_notices {
 bool stk_notices_reach(struct stk_notices *notices, const char *run);
 /* Sends a change to all these runs, and returns when they have noted it or the wait is over. */
 void stk_notices_tell(struct stk_notices *notices, uint64_t hash, enum stk_changes_kind kind);
-
-#endif

@@ -11,8 +11,7 @@
  * The queue lies in the run's file (cache/run/run.h). Lock-free, no heap, safe in threads, after
  * fork and in signal handlers, but for stk_revalidation_queue_take.
  */
-#ifndef STK_CACHE_RUN_REVALIDATION_QUEUE_H
-#define STK_CACHE_RUN_REVALIDATION_QUEUE_H
+#pragma once
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -63,5 +62,3 @@ void stk_revalidation_queue_end(struct stk_revalidation_queue *queue,
  * closed. Blocks. */
 bool stk_revalidation_queue_take(struct stk_revalidation_queue *queue, uint64_t *root,
                                  char below[STK_REVALIDATION_QUEUE_PATH_BYTES]);
-
-#endif

@@ -10,8 +10,7 @@
  * Counting is lock-free, allocates no heap, and is safe in threads, after fork and in signal
  * handlers. Without the file nothing is counted, and nothing else changes.
  */
-#ifndef STK_CACHE_RUN_RUN_H
-#define STK_CACHE_RUN_RUN_H
+#pragma once
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -194,5 +193,3 @@ struct stk_run_view {
 int stk_run_look(const char *path, struct stk_run_view *out);
 
 const char *stk_bypass_name(enum stk_bypass why);
-
-#endif

@@ -14,8 +14,7 @@
  * The requests lie in the run's file (cache/run/run.h). Lock-free, no heap, safe in threads, after
  * fork and in signal handlers, but for stk_shared_request_take.
  */
-#ifndef STK_CACHE_RUN_SHARED_REQUEST_H
-#define STK_CACHE_RUN_SHARED_REQUEST_H
+#pragma once
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -138,5 +137,3 @@ bool stk_shared_request_take(struct stk_shared_requests *requests, bool publishe
                              struct stk_shared_request_taken *out);
 void stk_shared_request_answer(struct stk_shared_request_taken *taken,
                                enum stk_shared_request_answer answer, uint64_t check);
-
-#endif

@@ -12,8 +12,7 @@
  * last of the room at once, both may step back, and none goes beyond. Lock-free, no heap, safe in
  * threads, after fork and in signal handlers.
  */
-#ifndef STK_CACHE_RUN_TRANSIENT_H
-#define STK_CACHE_RUN_TRANSIENT_H
+#pragma once
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -89,5 +88,3 @@ unsigned stk_transient_tier(const struct stk_transients *transients,
                             const struct stk_transient *transient);
 int64_t stk_transient_blocks(const struct stk_transients *transients,
                              const struct stk_transient *transient);
-
-#endif

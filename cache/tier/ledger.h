@@ -9,8 +9,7 @@
  * within 20 ms. A tier too large for that counts as all that its file system holds, until the
  * command has counted it. No heap; safe in threads, after fork and in signal handlers.
  */
-#ifndef STK_CACHE_TIER_LEDGER_H
-#define STK_CACHE_TIER_LEDGER_H
+#pragma once
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -33,5 +32,3 @@ void stk_ledger_free(const char *home, int64_t blocks, int64_t inodes);
  * `limit_ns` (0: none) ran out first; -EINTR if `*stop` (NULL: never) became true; or -errno. */
 int stk_ledger_walk(const char *home, int64_t limit_ns, const atomic_bool *stop, int64_t *blocks,
                     int64_t *inodes);
-
-#endif

@@ -15,8 +15,7 @@
  *
  * Lock-free, no heap; safe in threads, after fork and in signal handlers.
  */
-#ifndef STK_CACHE_TIER_PRESSURE_H
-#define STK_CACHE_TIER_PRESSURE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -53,5 +52,3 @@ bool stk_pressure_excess(const struct stk_tier *tier, struct stk_excess *out);
  * files. Returns how many bytes they took. */
 uint64_t stk_pressure_give_back(const struct stk_tier *tier, const struct stk_excess *excess,
                                 uint64_t most_looks);
-
-#endif

@@ -7,8 +7,7 @@
  * All runs of a namespace share its quota. While any process works in the tier, a quota only grows.
  * When none does, its use is counted anew. Lock-free.
  */
-#ifndef STK_CACHE_TIER_SAMPLE_QUOTA_H
-#define STK_CACHE_TIER_SAMPLE_QUOTA_H
+#pragma once
 
 #include "cache/catalogue/catalogue.h"
 #include "cache/tier/tier.h"
@@ -38,5 +37,3 @@ void stk_sample_quota_add(struct stk_tier *tier, struct stk_sample_quota *quota,
 void stk_sample_quota_forget(struct stk_tier *tier);
 /* Returns how many blocks a quota grows by at a time. */
 int64_t stk_sample_quota_step_blocks(const struct stk_tier *tier);
-
-#endif

@@ -11,8 +11,7 @@
  * the memory of the machine or the control group. The caller compares the two budgets to report
  * that to the user. Safe in threads, after fork and in signal handlers; no heap.
  */
-#ifndef STK_CACHE_TIER_TIER_H
-#define STK_CACHE_TIER_TIER_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -72,5 +71,3 @@ bool stk_tier_by_index(struct stk_catalogue *catalogue, unsigned index, struct s
 
 /* Begins and ends a recount. */
 int stk_tier_recount(struct stk_tier *tier);
-
-#endif

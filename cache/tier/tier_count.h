@@ -3,8 +3,7 @@
  * catalogues share (cache/tier/ledger.h). Lock-free but for the ledger; no heap; safe in threads,
  * after fork and in signal handlers.
  */
-#ifndef STK_CACHE_TIER_TIER_COUNT_H
-#define STK_CACHE_TIER_TIER_COUNT_H
+#pragma once
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -41,5 +40,3 @@ struct stk_recount {
 int stk_tier_recount_begin(struct stk_tier_shared *tier, struct stk_recount *recount);
 int stk_tier_recount_end(struct stk_tier_shared *tier, const struct stk_recount *recount,
                          const atomic_bool *stop);
-
-#endif

@@ -4,8 +4,7 @@
  * use again, is never taken for it. Lock-free, no heap; safe in threads, after fork and in signal
  * handlers.
  */
-#ifndef STK_CACHE_VERSION_DROP_H
-#define STK_CACHE_VERSION_DROP_H
+#pragma once
 
 #include "cache/cache_core.h"
 #include "cache/cache_place.h"
@@ -29,5 +28,3 @@ int64_t stk_drop_transient(struct stk_catalogue *catalogue, uint32_t record, con
 void stk_drop_version(struct stk_cache *cache, const struct stk_place *place, uint32_t record);
 /* Marks a present record absent, and leaves the entry for another record to adopt. */
 void stk_drop_claim(struct stk_record *record);
-
-#endif

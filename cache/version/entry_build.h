@@ -4,8 +4,7 @@
  * that ended. If no tier had room the claim is a refusal, which holds until one of them may have
  * more. Safe in threads, after fork and in signal handlers; no heap.
  */
-#ifndef STK_CACHE_VERSION_ENTRY_BUILD_H
-#define STK_CACHE_VERSION_ENTRY_BUILD_H
+#pragma once
 
 #include "cache/cache_core.h"
 #include "cache/cache_place.h"
@@ -49,5 +48,3 @@ void stk_entry_build_finish(const struct stk_entry_build *build, _Atomic uint64_
 /* Returns why there was no room in these very tiers, if that still holds, else NONE. A refusal for
  * want of memory holds only for the same control group. */
 enum stk_bypass stk_entry_build_refusal(const struct stk_cache *cache, struct stk_claim claim);
-
-#endif

@@ -10,8 +10,7 @@
  * STOKER_FRESH=never leaves out the run's beginning; STOKER_FRESH=open believes only the look of
  * this open. Lock-free, no heap; safe in threads, after fork and in signal handlers.
  */
-#ifndef STK_CACHE_VERSION_FRESHNESS_H
-#define STK_CACHE_VERSION_FRESHNESS_H
+#pragma once
 
 #include "cache/cache_core.h"
 #include "cache/cache_place.h"
@@ -84,5 +83,3 @@ void stk_freshness_queue(struct stk_record *record, int64_t opened_ns);
  * time before it was opened. */
 bool stk_freshness_validate_fd(struct stk_cache *cache, struct stk_record *record, int origin_fd,
                                int64_t opened_ns);
-
-#endif

@@ -1,6 +1,5 @@
 /* Puts identities into the catalogue: a new version gets a new record. */
-#ifndef STK_CACHE_VERSION_VERSIONS_H
-#define STK_CACHE_VERSION_VERSIONS_H
+#pragma once
 
 #include "cache/cache_core.h"
 #include "cache/cache_place.h"
@@ -14,5 +13,3 @@
  */
 uint32_t stk_versions_remember(struct stk_cache *cache, const struct stk_place *place,
                                const struct stk_identity *identity);
-
-#endif

@@ -8,8 +8,7 @@
  * A thread that waits for a server that hangs cannot be ended, and neither can its process. So
  * these threads are not in the command: it leaves the process behind.
  */
-#ifndef STK_CLI_AHEAD_AHEAD_PROCESS_H
-#define STK_CLI_AHEAD_AHEAD_PROCESS_H
+#pragma once
 
 #include "cache/run/run.h"
 #include "cli/args/request.h"
@@ -30,5 +29,3 @@ const char *ahead_process_prepare(void);
 void ahead_process_begin(const struct request *request, struct stk_run *run);
 /* Ends the process. Writes its outcome as far as that is known. */
 void ahead_process_end(struct ahead_outcome *out);
-
-#endif

@@ -2,8 +2,7 @@
  * Reads big files ahead of a job that reads such files from the beginning, one after the other
  * (cli/fill/big_team.h).
  */
-#ifndef STK_CLI_AHEAD_BIG_AHEAD_H
-#define STK_CLI_AHEAD_BIG_AHEAD_H
+#pragma once
 
 #include <stdint.h>
 
@@ -15,5 +14,3 @@ void big_ahead_begin(const struct stk_cache *cache);
  * filling it. Safe in threads. */
 enum stk_bypass big_ahead_add(const struct stk_place *place, uint32_t record, int fd,
                               int64_t opened_ns);
-
-#endif

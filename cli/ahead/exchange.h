@@ -8,8 +8,7 @@
  * unless a process has it open: what it takes would not be free. Only tiers in memory are
  * exchanged. A disk would be written all the time.
  */
-#ifndef STK_CLI_AHEAD_EXCHANGE_H
-#define STK_CLI_AHEAD_EXCHANGE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -30,5 +29,3 @@ bool exchange_make_room(uint64_t bytes);
 void exchange_end_promise(uint64_t bytes);
 /* Returns true if files had to go. From then on a file that the job has opened may be absent. */
 bool exchange_is_on(void);
-
-#endif

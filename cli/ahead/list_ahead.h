@@ -1,7 +1,6 @@
 /* Lists a directory ahead of the job, as opendir does: the listing is kept where that is allowed.
  */
-#ifndef STK_CLI_AHEAD_LIST_AHEAD_H
-#define STK_CLI_AHEAD_LIST_AHEAD_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -10,5 +9,3 @@
 /* Gets the listing of a covered directory, from the cache or from the origin. Returns false if
  * there is none. The caller closes it. Safe in threads. */
 bool list_ahead(struct stk_cache *cache, const char *path, struct stk_listing *out);
-
-#endif

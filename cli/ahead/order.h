@@ -8,8 +8,7 @@
  *
  * The caller holds a lock, but for the probes of one order, which it gives by order_judge().
  */
-#ifndef STK_CLI_AHEAD_ORDER_H
-#define STK_CLI_AHEAD_ORDER_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -80,5 +79,3 @@ uint64_t order_lead(const struct order *order, uint64_t number);
 /* Looks which probes the job has opened by now. Sends a byte to the loader once the order is
  * believed. */
 void order_judge(struct order *order, struct stk_run *run);
-
-#endif

@@ -6,8 +6,7 @@
  * One process opens the socket. A process that it forks receives in one thread, and other threads
  * take files. The orders take turns, so that the files that are wanted next come first.
  */
-#ifndef STK_CLI_AHEAD_ORDER_QUEUE_H
-#define STK_CLI_AHEAD_ORDER_QUEUE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -66,5 +65,3 @@ bool order_queue_is_over(const struct order_turn *turn);
 bool order_queue_is_done(const struct order_turn *turn);
 /* Returns true if the loader was done with it so long ago that it will not be opened any more. */
 bool order_queue_is_late(const struct order_turn *turn);
-
-#endif

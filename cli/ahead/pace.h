@@ -4,8 +4,7 @@
  * More requests that have changed nothing are taken back. Rounds in which threads had nothing to
  * read say nothing.
  */
-#ifndef STK_CLI_AHEAD_PACE_H
-#define STK_CLI_AHEAD_PACE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -27,5 +26,3 @@ void pace_begin(struct request_pace *pace, unsigned allowed, unsigned least, uns
 void pace_note_idle(struct request_pace *pace);
 /* Notes a file that came from the origin, and may change `allowed`. */
 void pace_note_file(struct request_pace *pace, int64_t now_ns);
-
-#endif

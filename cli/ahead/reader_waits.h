@@ -1,7 +1,6 @@
 /* The waits of a thread that reads ahead, until each file came. By the sum of all threads it is
  * known what limits reading ahead (cli/summary/figures.h). */
-#ifndef STK_CLI_AHEAD_READER_WAITS_H
-#define STK_CLI_AHEAD_READER_WAITS_H
+#pragma once
 
 #include <stdint.h>
 
@@ -16,5 +15,3 @@ struct reader_waits {
 
 /* Counts a file that came, with its waits. */
 void reader_waits_count(struct reader_waits *waits, struct stk_run *run);
-
-#endif

@@ -4,8 +4,7 @@
  * versions, budgets and pressure hold as they do there, and each file is read once, by the thread
  * that comes first. The threads have low priority.
  */
-#ifndef STK_CLI_AHEAD_READING_AHEAD_H
-#define STK_CLI_AHEAD_READING_AHEAD_H
+#pragma once
 
 #include "cache/cache.h"
 
@@ -14,5 +13,3 @@
 void reading_ahead_begin(struct stk_cache *cache, unsigned jobs);
 /* Ends the threads once the queue of orders is closed. Waits for them. */
 void reading_ahead_end(void);
-
-#endif

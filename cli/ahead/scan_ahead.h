@@ -8,8 +8,7 @@
  * If the job has listed directories on a deeper level, the directories below those are listed as
  * well.
  */
-#ifndef STK_CLI_AHEAD_SCAN_AHEAD_H
-#define STK_CLI_AHEAD_SCAN_AHEAD_H
+#pragma once
 
 #include "cache/cache.h"
 
@@ -17,5 +16,3 @@
 void scan_ahead_begin(const struct stk_cache *cache);
 /* Takes a note. Does nothing before the begin. Safe in threads. */
 void scan_ahead_note(const struct stk_root *root, const char *below);
-
-#endif

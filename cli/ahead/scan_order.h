@@ -1,7 +1,6 @@
 /* The order of a scan: in which order a process lists the directories in one, and how far ahead of
  * it they are listed. The caller holds a lock. */
-#ifndef STK_CLI_AHEAD_SCAN_ORDER_H
-#define STK_CLI_AHEAD_SCAN_ORDER_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -30,5 +29,3 @@ void scan_names_free(struct scan_names *names);
 /* Notes that a process had to list `leaf`. Returns true if directories are to be listed ahead:
  * those in the ranges of the scan. */
 bool scan_go_on(struct scan *scan, const struct scan_names *names, const char *leaf);
-
-#endif

@@ -6,8 +6,7 @@
  *
  * Loaders that send their orders know better. Once one has, no tree is walked through.
  */
-#ifndef STK_CLI_AHEAD_TREE_EVIDENCE_H
-#define STK_CLI_AHEAD_TREE_EVIDENCE_H
+#pragma once
 
 #include "cache/cache.h"
 #include "cli/ahead/tree_walk.h"
@@ -17,5 +16,3 @@ void tree_evidence_begin(struct stk_cache *cache);
 /* Notes that the job reads a file, which is no hit: any file, or a big one from its beginning.
  * `below`: its path below the root. Does nothing before the begin. Safe in threads. */
 void tree_evidence_note(const struct stk_root *root, const char *below, enum tree_kind kind);
-
-#endif

@@ -3,8 +3,7 @@
  * walk goes by names, in which numbers count as such. It begins behind a file that the job has
  * opened, and comes to the files before that one at the end.
  */
-#ifndef STK_CLI_AHEAD_TREE_WALK_H
-#define STK_CLI_AHEAD_TREE_WALK_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -19,5 +18,3 @@ enum tree_kind {
  * false if there are too many walks. Both texts are copied. */
 bool tree_walk_begin(struct stk_cache *cache, enum tree_kind kind, const char *directory,
                      const char *opened);
-
-#endif

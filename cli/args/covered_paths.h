@@ -1,6 +1,5 @@
 /* Checks which paths may be covered, and detects them among a command's arguments. */
-#ifndef STK_CLI_ARGS_COVERED_PATHS_H
-#define STK_CLI_ARGS_COVERED_PATHS_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -17,5 +16,3 @@ void paths_detect(struct request *request);
 char *paths_quote(const char *path);
 /* Removes slashes at the path's end, but leaves "/" as it is. */
 void paths_cut_slashes(char *path);
-
-#endif

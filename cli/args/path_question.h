@@ -1,6 +1,5 @@
 /* Asks a file system about a path. The file system may be a server's, and never answer. */
-#ifndef STK_CLI_ARGS_PATH_QUESTION_H
-#define STK_CLI_ARGS_PATH_QUESTION_H
+#pragma once
 
 #include <limits.h>
 #include <sys/stat.h>
@@ -17,5 +16,3 @@ struct path_answer {
  * those are used up, each further question waits only briefly. -ETIMEDOUT: no answer came. For one
  * thread at a time. */
 void path_ask(const char *path, struct path_answer *out);
-
-#endif

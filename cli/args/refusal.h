@@ -10,8 +10,7 @@
  *
  * `stoker warm` ends with status 2 if it can fill nothing. For one thread, before the job.
  */
-#ifndef STK_CLI_ARGS_REFUSAL_H
-#define STK_CLI_ARGS_REFUSAL_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -56,5 +55,3 @@ void refusal_explain(const struct refusal *refusal, const char *home,
                      const struct request *request);
 /* Says for each named tier that this node cannot look at that the run does without the tier. */
 void refusal_pass_over_unusable(const struct request *request);
-
-#endif

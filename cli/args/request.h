@@ -1,7 +1,6 @@
 /* A request: the arguments of `stoker run`, `warm` and `env`, and what follows from them and from
  * the environment. cli/args/request_parse.h fills it in, and request_env.h exports it. */
-#ifndef STK_CLI_ARGS_REQUEST_H
-#define STK_CLI_ARGS_REQUEST_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -80,5 +79,3 @@ struct request {
     unsigned part_count;  /* the paths to fill: canonical, below covered paths */
     char **parts;
 };
-
-#endif

@@ -1,6 +1,5 @@
 /* A request as environment variables, by which a job's processes find the run. */
-#ifndef STK_CLI_ARGS_REQUEST_ENV_H
-#define STK_CLI_ARGS_REQUEST_ENV_H
+#pragma once
 
 #include "base/options.h"
 #include "cli/args/request.h"
@@ -11,5 +10,3 @@ char *request_paths(const struct request *request);
 void request_set(enum stk_option option, const char *value);
 /* Sets the variables by which this process and its children find the run in the file `run`. */
 void request_export(const struct request *request, const char *run);
-
-#endif

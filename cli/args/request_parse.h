@@ -1,8 +1,7 @@
 /* Parses the arguments of `stoker run`, `env` and `warm` into a request. Checks everything: a wrong
  * argument ends the command in one line and with status 2. If this node lacks something, a line
  * says so, and the job goes on (cli/args/refusal.h). */
-#ifndef STK_CLI_ARGS_REQUEST_PARSE_H
-#define STK_CLI_ARGS_REQUEST_PARSE_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -12,5 +11,3 @@
 void request_parse(struct request *request, char **arguments, bool needs_command);
 /* Parses and checks the arguments behind `warm`. */
 void request_parse_warm(struct request *request, char **arguments);
-
-#endif

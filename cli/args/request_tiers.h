@@ -1,7 +1,6 @@
 /* The tiers of a request: --tier, else STOKER_TIERS, else the default. Steps of request_parse(),
  * for one thread. A wrong argument ends in one line and status 2. */
-#ifndef STK_CLI_ARGS_REQUEST_TIERS_H
-#define STK_CLI_ARGS_REQUEST_TIERS_H
+#pragma once
 
 #include "cli/args/request.h"
 
@@ -20,5 +19,3 @@ void request_check_tier_places(const struct request *request);
 
 /* Returns the value of STOKER_TIERS. The caller frees. */
 char *request_tiers(const struct request *request);
-
-#endif

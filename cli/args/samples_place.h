@@ -1,7 +1,6 @@
 /* Checks the directory that --decoded names. The check is made here because the store itself, in a
  * process of the job, gives up without a message. */
-#ifndef STK_CLI_ARGS_SAMPLES_PLACE_H
-#define STK_CLI_ARGS_SAMPLES_PLACE_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -11,5 +10,3 @@
  * missing. A wrong argument ends with status 2. If this node does not allow the store, a line says
  * so (cli/args/refusal.h). Creates nothing, and waits for a server for seconds at most. */
 bool samples_place_check(const struct request *request, const char *value);
-
-#endif

@@ -1,6 +1,5 @@
 /* The group whose members use a shared tier together (cli/tiers/shared_tier.h). */
-#ifndef STK_CLI_ARGS_SHARE_GROUP_H
-#define STK_CLI_ARGS_SHARE_GROUP_H
+#pragma once
 
 #include "cli/args/request.h"
 
@@ -11,5 +10,3 @@ void group_settle(struct request *request, const char *given);
 /* Says that no tier is the group's, if that is so; ends with that message if the flag named the
  * group. */
 void group_check_tiers(const struct request *request, const char *given);
-
-#endif

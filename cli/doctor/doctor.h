@@ -4,8 +4,7 @@
  * command that mends it if something is wrong, or could be better. Nothing is changed, and no cache
  * is made.
  */
-#ifndef STK_CLI_DOCTOR_DOCTOR_H
-#define STK_CLI_DOCTOR_DOCTOR_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -57,5 +56,3 @@ void doctor_look_at_python(struct doctor *doctor);
 
 /* The verb: gets the arguments behind it and returns the exit status. */
 int verb_doctor(char **arguments);
-
-#endif

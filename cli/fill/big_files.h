@@ -8,8 +8,7 @@
  * filling ahead. A file that no process has asked for yields while the job reads from the origin.
  * Then one thread goes on, at a quarter of its pace.
  */
-#ifndef STK_CLI_FILL_BIG_FILES_H
-#define STK_CLI_FILL_BIG_FILES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -79,5 +78,3 @@ void big_files_wake(void);
 bool big_files_is_any(void);
 /* Returns how many bytes are left to be filled, and sets the number of queued files. */
 uint64_t big_files_left_bytes(uint64_t *files);
-
-#endif

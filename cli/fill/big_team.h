@@ -2,8 +2,7 @@
  * The threads that fill the queued big files beside a job (big_files.h): those that the job has
  * begun, and those that are read ahead. They have the lowest priority.
  */
-#ifndef STK_CLI_FILL_BIG_TEAM_H
-#define STK_CLI_FILL_BIG_TEAM_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -17,5 +16,3 @@ bool big_team_goes_on(void);
 /* Ends the threads once they have their blocks. Cuts their reads. Call it again until it returns
  * true: no thread is left. */
 bool big_team_end(void);
-
-#endif

@@ -5,8 +5,7 @@
  * once, by the thread that comes first. A job may wait for a file that is being filled here, so
  * these threads have low priority without ever starving.
  */
-#ifndef STK_CLI_FILL_FILL_AHEAD_H
-#define STK_CLI_FILL_FILL_AHEAD_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -37,5 +36,3 @@ void fill_ahead_read(struct fill_figures *out);
  * with the reason; or "". */
 const char *fill_ahead_failed_directory(void);
 const char *fill_ahead_failed_file(void);
-
-#endif

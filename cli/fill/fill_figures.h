@@ -1,5 +1,4 @@
-#ifndef STK_CLI_FILL_FILL_FIGURES_H
-#define STK_CLI_FILL_FILL_FIGURES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -24,5 +23,3 @@ struct fill_figures {
     bool stopped, full; /* ended early: by fill_ahead_stop(); since nothing fitted any more */
     int64_t seconds_ns; /* time of filling, without the scan before it */
 };
-
-#endif

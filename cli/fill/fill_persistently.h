@@ -1,6 +1,5 @@
 /* Fills one file for threads that fill many at a time. */
-#ifndef STK_CLI_FILL_FILL_PERSISTENTLY_H
-#define STK_CLI_FILL_FILL_PERSISTENTLY_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -20,5 +19,3 @@ bool fill_has_room(const struct stk_cache *cache, uint64_t bytes);
  */
 void fill_persistently(struct stk_cache *cache, const struct stk_place *place, int fd,
                        int64_t opened_ns, char entry[STK_PATH_BYTES], struct stk_outcome *outcome);
-
-#endif

@@ -1,7 +1,6 @@
 /* Fills one file ahead, by the calls that an open of the job makes, and counts the outcomes. The
  * threads of cli/fill/fill_ahead.h call it. */
-#ifndef STK_CLI_FILL_FILLER_H
-#define STK_CLI_FILL_FILLER_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -25,5 +24,3 @@ bool filler_is_full(void);
 void filler_read(struct fill_figures *out);
 /* Returns the first file that could not be opened, with the reason, or "". */
 const char *filler_failure(void);
-
-#endif

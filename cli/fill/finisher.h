@@ -4,8 +4,7 @@
  * and have the lowest priority. They yield while the job itself reads from the origin, and end with
  * the run.
  */
-#ifndef STK_CLI_FILL_FINISHER_H
-#define STK_CLI_FILL_FINISHER_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -44,5 +43,3 @@ void finisher_close(void);
 struct finisher_mapped *finisher_list_mapped(const struct stk_run *run, unsigned *count,
                                              uint64_t *more);
 void finisher_free_mapped(struct finisher_mapped *mapped, unsigned count);
-
-#endif

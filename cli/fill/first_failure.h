@@ -1,6 +1,5 @@
 /* The first of many failures in words, so that one of them can be named. */
-#ifndef STK_CLI_FILL_FIRST_FAILURE_H
-#define STK_CLI_FILL_FIRST_FAILURE_H
+#pragma once
 
 #include <stdatomic.h>
 
@@ -13,5 +12,3 @@ struct first_failure {
 void first_failure_note(struct first_failure *failure, const char *path, int error);
 /* Returns "PATH: REASON", or "". */
 const char *first_failure_text(struct first_failure *failure);
-
-#endif

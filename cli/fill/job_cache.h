@@ -1,7 +1,6 @@
 /* The cache as the job's processes see it, for threads of `stoker run` beside them. It is opened
  * once, from the environment that the job gets. */
-#ifndef STK_CLI_FILL_JOB_CACHE_H
-#define STK_CLI_FILL_JOB_CACHE_H
+#pragma once
 
 #include "cache/cache.h"
 
@@ -10,5 +9,3 @@
 struct stk_cache *job_cache(void);
 /* Returns the same cache without its run, which counts only what the job does; or NULL. */
 struct stk_cache *job_cache_without_run(void);
-
-#endif

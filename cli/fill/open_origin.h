@@ -1,6 +1,5 @@
 /* Files that are to be filled: opens them, and finds where they lie on a disk. */
-#ifndef STK_CLI_FILL_OPEN_ORIGIN_H
-#define STK_CLI_FILL_OPEN_ORIGIN_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -23,5 +22,3 @@ bool origin_read_directly(const struct stk_root *root, int fd, uint64_t size);
  * which a disk's head passes them. Returns `otherwise` if the file system does not say, or if there
  * is no such place (yet). Reads the file's inode, and nothing of its contents. */
 uint64_t origin_extent(const char *path, uint64_t otherwise);
-
-#endif

@@ -1,8 +1,7 @@
 /* One line on a terminal that shows how far filling ahead is (cli/fill/fill_ahead.h), or other work
  * that goes from file to file. It is rewritten again and again. Without a terminal nothing is
  * written. */
-#ifndef STK_CLI_FILL_PROGRESS_H
-#define STK_CLI_FILL_PROGRESS_H
+#pragma once
 
 #include "cli/fill/fill_figures.h"
 
@@ -17,5 +16,3 @@ void progress_begin_counting(const char *doing, void (*figures)(struct fill_figu
 void progress_begin_beside(void (*figures)(struct fill_figures *out));
 /* Ends the thread and removes the line. */
 void progress_end(void);
-
-#endif

@@ -1,8 +1,7 @@
 /* Lets another thread end a thread's read of a file, which may be large and whose origin may be
  * slow. The descriptor is exchanged for that of an empty file. A fill takes that for a change of
  * the origin. */
-#ifndef STK_CLI_FILL_READ_CANCEL_H
-#define STK_CLI_FILL_READ_CANCEL_H
+#pragma once
 
 #include <pthread.h>
 #include <stdbool.h>
@@ -20,5 +19,3 @@ void read_cancel_begin(struct read_cancel *cancel, int fd);
 bool read_cancel_end(struct read_cancel *cancel);
 /* Cuts the read of the thread that uses `cancel`. */
 void read_cancel_cut(struct read_cancel *cancel);
-
-#endif

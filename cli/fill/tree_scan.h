@@ -5,8 +5,7 @@
  * Links are listed as files, whatever they lead to, and directories behind links are not entered. A
  * very large set comes in batches, so that its names never have to be in memory all at once.
  */
-#ifndef STK_CLI_FILL_TREE_SCAN_H
-#define STK_CLI_FILL_TREE_SCAN_H
+#pragma once
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -54,5 +53,3 @@ bool tree_scan_has_more(const struct tree_scan *scan);
 void tree_scan_sort(struct tree_scan *scan);
 /* Frees the batch. */
 void tree_scan_drop(struct tree_scan *scan);
-
-#endif

@@ -1,8 +1,7 @@
 /* The verbs and their flags, described once. `stoker --help`, `stoker VERB --help` and bash's
  * completion are made of this table, and the manual pages of that (scripts/manual.py). A test
  * compares it with the flags that the command accepts. */
-#ifndef STK_CLI_HELP_HELP_H
-#define STK_CLI_HELP_HELP_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -44,5 +43,3 @@ void help_environment(void);
 
 /* Prints the completion for bash. */
 void completion_bash(void);
-
-#endif

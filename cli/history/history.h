@@ -7,8 +7,7 @@
  * The command prints each part of a record as it is. Only the page of `stoker report` reads the
  * JSON, in a browser (cli/report/page.h).
  */
-#ifndef STK_CLI_HISTORY_HISTORY_H
-#define STK_CLI_HISTORY_HISTORY_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -60,5 +59,3 @@ void history_list_free(struct history_list *list);
 /* Returns one part of a record. Returns NULL if there is no such record, or if another user owns
  * it. The caller frees. */
 char *history_read(const char *name, enum history_part part);
-
-#endif

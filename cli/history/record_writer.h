@@ -1,8 +1,7 @@
 /* Writes records (cli/history/history.h) in a detached process (cli/os/detached.h): the records'
  * home may be on a server that does not answer. So neither the sampler nor the end of a run waits
  * long. One thread at a time may call. */
-#ifndef STK_CLI_HISTORY_RECORD_WRITER_H
-#define STK_CLI_HISTORY_RECORD_WRITER_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -16,5 +15,3 @@ bool record_writer_write(const char *name, const struct history_record *record);
 int record_writer_wait(int patience_ms);
 /* Leaves a record that is not written yet to its process. */
 void record_writer_leave(void);
-
-#endif

@@ -1,8 +1,7 @@
 /* How much of the covered paths earlier runs opened. The next run then knows what fits without
  * asking a server. One line for each set of covered paths, in the state directory
  * (cli/os/state_dir.h). The figures are hints: they may be old, lost or forged. */
-#ifndef STK_CLI_HISTORY_SIZES_H
-#define STK_CLI_HISTORY_SIZES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -21,5 +20,3 @@ bool sizes_recall(const struct request *request, struct sizes *out);
  * count files apart from opens. Skips it also if the user wants no record (--no-history): a line
  * names the covered paths. */
 void sizes_remember(const struct request *request, const struct stk_run_counts *counts);
-
-#endif

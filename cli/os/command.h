@@ -1,6 +1,5 @@
 /* The user's command: finding it, starting it, waiting for it, and ending as it ended. */
-#ifndef STK_CLI_OS_COMMAND_H
-#define STK_CLI_OS_COMMAND_H
+#pragma once
 
 #include <stdbool.h>
 #include <sys/types.h>
@@ -32,5 +31,3 @@ int command_wait(void);
 int command_exit_status(int status);
 /* Ends this process as the command ended: with the same status, or by the same signal. */
 void command_end_like(int status) __attribute__((noreturn));
-
-#endif

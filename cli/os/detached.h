@@ -3,8 +3,7 @@
  * waits for a server in the kernel cannot be killed, and a waiting thread would hold up the exit of
  * its process. So a process of its own asks, and no other process has to wait for it.
  */
-#ifndef STK_CLI_OS_DETACHED_H
-#define STK_CLI_OS_DETACHED_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -43,5 +42,3 @@ void detached_leave(struct detached *detached);
  * could be started. */
 enum detached_state detached_ask(detached_work *work, void *context, void *answer, size_t bytes,
                                  int patience_ms);
-
-#endif

@@ -1,6 +1,5 @@
 /* Says how the user's command ended. */
-#ifndef STK_CLI_OS_ENDING_H
-#define STK_CLI_OS_ENDING_H
+#pragma once
 
 #include <stdint.h>
 
@@ -11,5 +10,3 @@ uint64_t ending_memory_kills(void);
  * is as of waitpid(). `kills`: how many processes were killed for want of memory meanwhile. The
  * caller frees. */
 char *ending_text(int status, uint64_t kills);
-
-#endif

@@ -1,6 +1,5 @@
 /* The lock of a home, held while runs begin and end. */
-#ifndef STK_CLI_OS_HOME_LOCK_H
-#define STK_CLI_OS_HOME_LOCK_H
+#pragma once
 
 /*
  * Takes the lock on HOME/lock. Returns a descriptor, or -errno: -ENOENT if there is no such home,
@@ -15,5 +14,3 @@ void lock_release(int fd);
  * lock for a moment. That may delay a process that takes the lock, but two checks do not mistake
  * each other for a holder. */
 int lock_is_held(const char *path);
-
-#endif

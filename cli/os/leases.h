@@ -1,8 +1,7 @@
 /* Finds out whether files are leased or open elsewhere (fcntl, F_SETLEASE). If a leased file is
  * opened, the kernel sends the lease's holder a signal, which ends a program that does not expect
  * it. So the command does not open files that a job has leased. */
-#ifndef STK_CLI_OS_LEASES_H
-#define STK_CLI_OS_LEASES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -15,5 +14,3 @@ bool lease_is_held(uint64_t ino);
  * moment waits until the lease is returned, and the caller gets SIGIO. On a file system that hides
  * maps the answer is true. */
 bool lease_finds_open(int fd);
-
-#endif

@@ -1,6 +1,5 @@
 /* Where libstoker.so is, and the environment that loads it. */
-#ifndef STK_CLI_OS_LIBRARY_H
-#define STK_CLI_OS_LIBRARY_H
+#pragma once
 
 /* Returns the library's path, or NULL. The caller frees. */
 char *library_find(void);
@@ -14,5 +13,3 @@ char *library_path(const char *home);
  * libraries still see every call, and the address sanitizer's library stays first, as it must. The
  * caller frees. */
 char *library_preload(const char *library);
-
-#endif

@@ -1,7 +1,6 @@
 /* How long opens take on a file system. A measurement opens files there, and blocks for as long as
  * its server does. */
-#ifndef STK_CLI_OS_OPEN_TIME_H
-#define STK_CLI_OS_OPEN_TIME_H
+#pragma once
 
 #include <stdint.h>
 
@@ -17,5 +16,3 @@ struct open_cost {
 /* Opens a file of 1 MiB without a name, which it makes in a tier's directory, ten times, and reads
  * it. */
 struct open_cost open_time_of_tier(const char *directory);
-
-#endif

@@ -1,7 +1,6 @@
 /* Files of Stoker's that lie near this program: in a build directory, installed, or in a Python
  * wheel. */
-#ifndef STK_CLI_OS_OWN_PLACE_H
-#define STK_CLI_OS_OWN_PLACE_H
+#pragma once
 
 #include <limits.h>
 #include <stdbool.h>
@@ -12,5 +11,3 @@ bool own_place_directory(char out[PATH_MAX]);
 /* Returns the canonical path of the first place that exists, or NULL. A place is a format with one
  * %s, for `directory`. The caller frees. */
 char *own_place_find(const char *directory, const char *const *places, unsigned count);
-
-#endif

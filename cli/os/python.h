@@ -1,6 +1,5 @@
 /* The environment by which the Pythons of a run find the package `stoker`. */
-#ifndef STK_CLI_OS_PYTHON_H
-#define STK_CLI_OS_PYTHON_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -35,5 +34,3 @@ bool python_keeps_samples(void);
  * directories of `path`, which is a value of PYTHONPATH or NULL. Never call it in a process that
  * starts a user's job later. */
 void python_set_isolated(const char *path);
-
-#endif

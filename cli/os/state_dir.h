@@ -3,8 +3,7 @@
  * ~/.local/state/stoker. If neither exists, nothing is kept. Nothing is kept either if another user
  * can change a directory on the path (base/trusted_path.h), as in the home that `sudo -E` keeps.
  */
-#ifndef STK_CLI_OS_STATE_DIR_H
-#define STK_CLI_OS_STATE_DIR_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -40,5 +39,3 @@ bool state_ask(detached_work *work, void *context, void *answer, size_t bytes);
 /* Makes state_ask() stop asking, after the caller found out otherwise that the home does not
  * answer, and said so. */
 void state_give_up(void);
-
-#endif

@@ -1,6 +1,5 @@
 /* Threads of the command, beside the job. */
-#ifndef STK_CLI_OS_THREAD_H
-#define STK_CLI_OS_THREAD_H
+#pragma once
 
 #include <pthread.h>
 #include <stdbool.h>
@@ -10,5 +9,3 @@
 bool thread_start(pthread_t *thread, void *(*work)(void *), void *context);
 /* Starts such a thread, which is never joined: it may be asking a server that is gone. */
 bool thread_start_detached(void *(*work)(void *), void *context);
-
-#endif

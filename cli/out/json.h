@@ -3,8 +3,7 @@
  * member of the outermost object stands on a line of its own, and so does each object or list in a
  * list. Bytes that are not UTF-8 (paths may hold any) are written as \u00XX. For one thread.
  */
-#ifndef STK_CLI_OUT_JSON_H
-#define STK_CLI_OUT_JSON_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -41,5 +40,3 @@ void json_bool(struct json *json, const char *name, bool value);
 void json_text(struct json *json, const char *name, const char *text);
 /* Writes a list of strings. */
 void json_texts(struct json *json, const char *name, char *const *texts, unsigned count);
-
-#endif

@@ -1,8 +1,7 @@
 /*
  * Guesses which word was meant by a mistyped one: "did you mean ...?". For one thread.
  */
-#ifndef STK_CLI_OUT_NEAREST_H
-#define STK_CLI_OUT_NEAREST_H
+#pragma once
 
 /* The word, and the best candidate so far, or NULL. Both texts stay the caller's. */
 struct nearest {
@@ -14,5 +13,3 @@ struct nearest nearest_to(const char *word);
 /* Takes the candidate if it has at most two errors, less than half of its letters, and fewer errors
  * than the best one. */
 void nearest_try(struct nearest *nearest, const char *candidate);
-
-#endif

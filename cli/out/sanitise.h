@@ -1,6 +1,5 @@
 /* Foreign text, such as the words of a command, made safe for one line of a terminal. */
-#ifndef STK_CLI_OUT_SANITISE_H
-#define STK_CLI_OUT_SANITISE_H
+#pragma once
 
 /* Replaces in place: invalid UTF-8, line ends and terminal control characters become question
  * marks. Returns `text`. */
@@ -8,5 +7,3 @@ char *sanitise_line(char *text);
 /* Does what sanitise_line() does, but keeps the control character `kept`, which means something to
  * the caller. */
 char *sanitise_line_but(char *text, char kept);
-
-#endif

@@ -1,7 +1,6 @@
 /* Messages to people. All go to stderr and begin with "stoker: ". In the whole project, only this
  * file prints or exits. */
-#ifndef STK_CLI_OUT_SAY_H
-#define STK_CLI_OUT_SAY_H
+#pragma once
 
 #include <stdarg.h>
 #include <stdint.h>
@@ -43,5 +42,3 @@ char *must_format_all(const char *format, va_list arguments) __attribute__((form
 void must_set(const char *variable, const char *value);
 /* Frees `text`, and returns it with the formatted text behind it. The caller frees. */
 char *must_append(char *text, const char *format, ...) __attribute__((format(printf, 2, 3)));
-
-#endif

@@ -1,7 +1,6 @@
 /* A terminal that is redrawn again and again, by plain ANSI sequences. Its former contents come
  * back at the end, even if a signal ends the program. For one thread. */
-#ifndef STK_CLI_OUT_SCREEN_H
-#define STK_CLI_OUT_SCREEN_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -20,5 +19,3 @@ enum screen_event screen_wait(int64_t limit_ns);
 /* Gives the terminal back. If another process's signal asked to leave, ends this process by that
  * signal. */
 void screen_end(void);
-
-#endif

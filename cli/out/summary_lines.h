@@ -1,7 +1,6 @@
 /* The lines of a summary. They are added in their order, each with its weight. If they do not fit
  * into the rows, of 80 columns, the lightest are left out, and a row says so. */
-#ifndef STK_CLI_OUT_SUMMARY_LINES_H
-#define STK_CLI_OUT_SUMMARY_LINES_H
+#pragma once
 
 #include <stdio.h>
 
@@ -21,5 +20,3 @@ void lines_add(enum weight weight, const char *format, ...) __attribute__((forma
 void lines_let_break(char *text);
 /* Prints lines in so many rows, or all (LINES_ALL), or the first line alone (1). Forgets them. */
 void lines_print(FILE *out, unsigned most_rows);
-
-#endif

@@ -1,9 +1,6 @@
 /* The HTML of `stoker report`. A static file, page.html, has its own script and style, and draws
  * the JSON of one record. The JSON is inside the page, which loads nothing else. */
-#ifndef STK_CLI_REPORT_PAGE_H
-#define STK_CLI_REPORT_PAGE_H
+#pragma once
 
 /* Returns the page of a record's JSON (cli/history/history.h). The caller frees. */
 char *page_of(const char *json);
-
-#endif

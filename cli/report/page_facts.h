@@ -1,6 +1,5 @@
 /* The member "report" of a record's JSON: what the page shows beyond the figures of --json. */
-#ifndef STK_CLI_REPORT_PAGE_FACTS_H
-#define STK_CLI_REPORT_PAGE_FACTS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -35,5 +34,3 @@ struct recorded {
  *    meanings     in words, each reason that stands in "decode" or "batches"
  */
 void page_facts_write(struct json *json, const struct recorded *run);
-
-#endif

@@ -1,8 +1,7 @@
 /* Keeps a record of a run (cli/history/history.h), while it goes on and at its end. So a run that
  * is killed has left most of its record. The job never waits for that. An error is said once, at
  * the end. */
-#ifndef STK_CLI_REPORT_RECORDER_H
-#define STK_CLI_REPORT_RECORDER_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -18,5 +17,3 @@ void recorder_look(const struct stk_run_counts *counts, const struct epoch_times
 void recorder_end(const struct figures *figures, int status);
 /* Keeps a record of all that was done without the command until now. */
 void recorder_put_outside(const struct figures *figures);
-
-#endif

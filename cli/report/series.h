@@ -1,8 +1,7 @@
 /* A run's figures over time: sums of its counters at evenly spaced moments. At first they are a
  * fifth of a second apart. Whenever there would be too many, their distance doubles. So a run of
  * days has no more of them than a run of a minute. */
-#ifndef STK_CLI_REPORT_SERIES_H
-#define STK_CLI_REPORT_SERIES_H
+#pragma once
 
 #include <stdint.h>
 
@@ -48,5 +47,3 @@ void series_end(struct series *series, const struct stk_run_counts *counts,
                 const struct stk_tally *tally, int64_t at_ns);
 /* Writes the member "series": {"columns": [...], "rows": [[...], ...]}. Times are in seconds. */
 void series_write_json(struct json *json, const struct series *series);
-
-#endif

@@ -6,8 +6,7 @@
  * Root reads one number in a guest's home, beneath a descriptor, by no link and in one mount. All
  * else is done by a process that has become the guest, and that can do no more than the guest can.
  */
-#ifndef STK_CLI_RUN_GUESTS_H
-#define STK_CLI_RUN_GUESTS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -39,5 +38,3 @@ struct guests {
  * entries in memory, unless `keep`. Finds none if this process is not root's. Waits for a few
  * seconds at most. */
 void guests_end(const struct session *session, bool keep, struct guests *out);
-
-#endif

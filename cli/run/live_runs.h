@@ -4,8 +4,7 @@
  * `stoker run` was killed, the run lives as long as processes of its job do. These have the run's
  * name in their environment. The environment of another user's process cannot be read.
  */
-#ifndef STK_CLI_RUN_LIVE_RUNS_H
-#define STK_CLI_RUN_LIVE_RUNS_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -27,5 +26,3 @@ void live_each_file(const char *home, void (*visit)(const char *path, void *cont
 bool live_has_processes(const char *path);
 /* Returns true if nothing of the run with this file goes on. */
 bool live_is_over(const char *path);
-
-#endif

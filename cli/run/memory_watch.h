@@ -3,8 +3,7 @@
  * tiers in memory (cache/tier/pressure.h); a process that has an entry open goes on reading it. The
  * sample store: grants it more room when it needs it.
  */
-#ifndef STK_CLI_RUN_MEMORY_WATCH_H
-#define STK_CLI_RUN_MEMORY_WATCH_H
+#pragma once
 
 #include <stdint.h>
 
@@ -19,5 +18,3 @@
 void watch_begin(struct session *session);
 /* Stops the threads. Returns how many bytes of entries they removed. */
 uint64_t watch_end(void);
-
-#endif

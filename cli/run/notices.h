@@ -1,7 +1,6 @@
 /* Receives notices (cache/run/notice.h): a thread of the command records changes in the run's table
  * for processes that cannot write to that table. */
-#ifndef STK_CLI_RUN_NOTICES_H
-#define STK_CLI_RUN_NOTICES_H
+#pragma once
 
 #include "cli/run/session.h"
 
@@ -13,5 +12,3 @@ void notices_open(struct session *session);
 void notices_begin(void);
 /* Stops the thread and closes the socket. The thread does not use the catalogue after that. */
 void notices_end(void);
-
-#endif

@@ -1,7 +1,6 @@
 /* Removes homes with all their contents: of dead runs, of ended ones, and for `stoker clear`. Each
  * step that decides about other runs (cli/run/live_runs.h) happens under HOME/lock. */
-#ifndef STK_CLI_RUN_REMOVAL_H
-#define STK_CLI_RUN_REMOVAL_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -51,5 +50,3 @@ bool removal_sweep_locked(const char *home);
 /* Removes the homes of the tiers in memory, and the catalogue. See join_kept() in
  * cache/cache_core.c for processes that keep them. Call it under the lock. */
 void removal_empty_memory(struct stk_catalogue *catalogue, const char *home);
-
-#endif

@@ -4,8 +4,7 @@
  * run's tally how large that part is. If the user has named a store by STOKER_DECODED, nothing here
  * applies to it.
  */
-#ifndef STK_CLI_RUN_SAMPLE_STORE_H
-#define STK_CLI_RUN_SAMPLE_STORE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -36,5 +35,3 @@ uint64_t samples_budget_bytes(const struct samples *samples);
 uint64_t samples_used_bytes(const struct samples *samples);
 /* Returns about how many seconds of decoding the store has saved. */
 double samples_saved_s(const struct stk_tally *tally);
-
-#endif

@@ -1,7 +1,6 @@
 /* Begins and ends runs. Each step that decides about other runs
  * (cli/run/live_runs.h) happens under HOME/lock. */
-#ifndef STK_CLI_RUN_SESSION_H
-#define STK_CLI_RUN_SESSION_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -54,5 +53,3 @@ void session_undo(struct session *session);
 /* Opens the existing cache without beginning a run, for `ls` and `clear`. Returns false if there is
  * none. */
 bool session_look(struct session *session);
-
-#endif

@@ -4,8 +4,7 @@
  * dead server may block the helper for ever, but no other process. Each wait for the helper has a
  * deadline, and in the end the helper is left behind.
  */
-#ifndef STK_CLI_RUN_SHARED_HELPER_H
-#define STK_CLI_RUN_SHARED_HELPER_H
+#pragma once
 
 #include <stdio.h>
 
@@ -26,5 +25,3 @@ void shared_helper_end(bool in_haste);
  * --json. */
 void shared_helper_print(FILE *out);
 void shared_helper_write_json(struct json *json);
-
-#endif

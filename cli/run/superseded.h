@@ -4,8 +4,7 @@
  * versions in it. So when room is short, a thread searches the tier beside the job, and removes
  * entries that have another version in this run.
  */
-#ifndef STK_CLI_RUN_SUPERSEDED_H
-#define STK_CLI_RUN_SUPERSEDED_H
+#pragma once
 
 #include <stdatomic.h>
 #include <stdint.h>
@@ -13,5 +12,3 @@
 /* Removes such entries whenever files were refused for want of room. Returns when `*ended` is not 0
  * and its waiters are woken. Takes the run from the environment. For one thread. */
 void superseded_watch(_Atomic uint32_t *ended);
-
-#endif

@@ -4,8 +4,7 @@
  * that signal, so it drops entries when their room is wanted. The command drops the rest when the
  * run has ended.
  */
-#ifndef STK_CLI_RUN_TRANSIENT_ENTRIES_H
-#define STK_CLI_RUN_TRANSIENT_ENTRIES_H
+#pragma once
 
 #include "cache/catalogue/catalogue.h"
 #include "cache/run/run.h"
@@ -20,5 +19,3 @@ void transient_drop_all(struct stk_catalogue *catalogue, const struct stk_run *r
 
 /* Drops all transient entries of a dead run, given by its file. `home` is the catalogue's. */
 void transient_sweep(const char *home, const char *run_path);
-
-#endif

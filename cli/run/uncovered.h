@@ -1,8 +1,7 @@
 /* Finds where a job opens files while no covered file is opened. It looks from outside, at the
  * files that the job's processes have open at some moments. So opens cost nothing extra, and files
  * that are open only briefly may be missed. */
-#ifndef STK_CLI_RUN_UNCOVERED_H
-#define STK_CLI_RUN_UNCOVERED_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -28,5 +27,3 @@ const struct uncovered *uncovered_read(void);
 /* Returns another name of a covered path, if it stands among the command's arguments and is not
  * covered itself; else NULL. The caller frees. */
 char *uncovered_other_name(const struct request *request);
-
-#endif

@@ -1,7 +1,6 @@
 /* The words for opens that the origin served: their number and size by reason, and what would
  * change it. */
-#ifndef STK_CLI_SUMMARY_BYPASS_TEXT_H
-#define STK_CLI_SUMMARY_BYPASS_TEXT_H
+#pragma once
 
 #include <stdint.h>
 
@@ -28,5 +27,3 @@ const char *bypassed_size(char out[BYPASSED_SIZE_TEXT], const struct stk_run_cou
 
 /* Prints a line for each reason on stderr. */
 void bypassed_print(const uint64_t bypassed[STK_BYPASS_KINDS]);
-
-#endif

@@ -1,7 +1,6 @@
 /* The meaning of a run's counters: epochs, where the time went, what holds the job up. Everything
  * that the summary says is worked out here, and --json has it as well. */
-#ifndef STK_CLI_SUMMARY_FIGURES_H
-#define STK_CLI_SUMMARY_FIGURES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -114,5 +113,3 @@ char *figures_advice(const struct figures *figures);
 /* Writes that line and further advice. Returns how many lines; the caller frees each. */
 #define FIGURES_SUGGESTIONS 6
 unsigned figures_suggest(const struct figures *figures, char *out[FIGURES_SUGGESTIONS]);
-
-#endif

@@ -1,8 +1,7 @@
 /* How much fits into which tier: a forecast before the run, and the outcome afterwards. If a tier
  * holds part of a covered directory already, that part is taken to be what the run will find
  * there. */
-#ifndef STK_CLI_SUMMARY_FORECAST_H
-#define STK_CLI_SUMMARY_FORECAST_H
+#pragma once
 
 #include <stdio.h>
 
@@ -31,5 +30,3 @@ void forecast_print(FILE *out, const struct figures *figures);
 /* Writes the member "tiers" of --json, for one tier or more. */
 void forecast_write_json(struct json *json, const struct session *session,
                          const struct stk_run_counts *counts);
-
-#endif

@@ -2,8 +2,7 @@
  * The table of what a run counts: each counter's name in JSON and, where `stoker top` offers it to
  * Prometheus, its name and meaning there. A new counter is one row.
  */
-#ifndef STK_CLI_SUMMARY_METRICS_H
-#define STK_CLI_SUMMARY_METRICS_H
+#pragma once
 
 #include <stdint.h>
 
@@ -44,5 +43,3 @@ void metrics_write_epoch(struct json *json, const uint64_t row[STK_COUNT_KINDS])
 /* Writes the members of a group as an object of this name. */
 void metrics_write_object(struct json *json, const char *name, enum metric_group group,
                           const struct figures *figures);
-
-#endif

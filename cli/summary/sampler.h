@@ -1,8 +1,7 @@
 /* Samples a run's counters while the command runs. It notes when the n-th opens of files began and
  * ended, so that opens need not note it. On a terminal it shows one line of progress during the
  * first epoch. */
-#ifndef STK_CLI_SUMMARY_SAMPLER_H
-#define STK_CLI_SUMMARY_SAMPLER_H
+#pragma once
 
 #include <stdint.h>
 
@@ -23,5 +22,3 @@ void sampler_begin(const struct request *request, const struct stk_run *run,
                    const struct stk_tally *tally, sampler_call *each);
 /* Takes a last sample, and ends the thread. */
 void sampler_end(struct epoch_times *out);
-
-#endif

@@ -1,7 +1,6 @@
 /* The outcome of a run: twelve lines for people (cli/out/summary_lines.h), one JSON object for
  * programs. */
-#ifndef STK_CLI_SUMMARY_SUMMARY_H
-#define STK_CLI_SUMMARY_SUMMARY_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -38,5 +37,3 @@ void summary_add_missing(const struct figures *figures);
 /* Explains a run in which no covered file was opened: says where files were opened instead, or what
  * may have kept the library out. */
 void summary_explain_nothing(const struct figures *figures);
-
-#endif

@@ -3,8 +3,7 @@
  * (cli/os/state_dir.h), one directory a line. A line may be cut, or forged: what is not of the
  * list's kind is skipped. Without such a directory nothing is remembered.
  */
-#ifndef STK_CLI_TIERS_KNOWN_LIST_H
-#define STK_CLI_TIERS_KNOWN_LIST_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -30,5 +29,3 @@ void known_list_read(const struct known_kind *kind, struct known_list *out);
 /* Remembers a directory, which may not exist yet, in place of the oldest one if there is no room.
  * Says so if another user could change the list. */
 void known_list_remember(const struct known_kind *kind, const char *path);
-
-#endif

@@ -2,8 +2,7 @@
  * Decoded copies in directories of the user's own (--decoded DIR, STOKER_DECODED), which no tier
  * contains. Runs remember these directories (cli/tiers/known_list.h).
  */
-#ifndef STK_CLI_TIERS_KNOWN_STORES_H
-#define STK_CLI_TIERS_KNOWN_STORES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -21,5 +20,3 @@ struct known_store {
 void stores_each(void (*visit)(const struct known_store *store, void *context), void *context);
 /* Removes the stores that no process has open. Returns the bytes that went. */
 uint64_t stores_remove(const char *directory);
-
-#endif

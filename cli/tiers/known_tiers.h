@@ -3,8 +3,7 @@
  * They are remembered in XDG_STATE_HOME/stoker/tiers (~/.local/state/stoker/tiers), one a line.
  * Only the command writes there. Without such a directory nothing is remembered.
  */
-#ifndef STK_CLI_TIERS_KNOWN_TIERS_H
-#define STK_CLI_TIERS_KNOWN_TIERS_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -27,5 +26,3 @@ void tiers_each(const struct tiers *tiers, void (*visit)(struct stk_tier *tier, 
 
 /* Takes `--tier DIR` from the front of a verb's arguments. Returns DIR, or NULL. */
 const char *tiers_option(char ***arguments);
-
-#endif

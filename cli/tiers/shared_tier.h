@@ -17,8 +17,7 @@
  *
  * Errors are -errno. Safe in threads.
  */
-#ifndef STK_CLI_TIERS_SHARED_TIER_H
-#define STK_CLI_TIERS_SHARED_TIER_H
+#pragma once
 
 #include <dirent.h>
 #include <stdbool.h>
@@ -78,5 +77,3 @@ void shared_tier_sweep(const struct shared_tier *shared);
 /* Opens a room of the home that is open as `home`, for listing. The caller closes it. Returns NULL
  * with errno if the room cannot be opened. */
 DIR *shared_tier_list(int home, const char *room);
-
-#endif

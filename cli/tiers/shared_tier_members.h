@@ -11,8 +11,7 @@
  *
  * Safe in threads. For the shared-tier helper, as each call may take any time.
  */
-#ifndef STK_CLI_TIERS_SHARED_TIER_MEMBERS_H
-#define STK_CLI_TIERS_SHARED_TIER_MEMBERS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -34,5 +33,3 @@ int shared_tier_open_next(const char *directory, gid_t gid, unsigned *next, cons
 /* Lets the group pass through a directory of this user's, and list nothing. The name counts from
  * the directory "at". Returns false if it cannot be the group's. */
 bool shared_tier_open_to_group(int at, const char *name, gid_t gid);
-
-#endif

@@ -1,7 +1,6 @@
 /* How much of a tier is used, as users see it. Room that is only reserved for the sample store's
  * growth does not count (cache/tier/sample_quota.h). */
-#ifndef STK_CLI_TIERS_USAGE_H
-#define STK_CLI_TIERS_USAGE_H
+#pragma once
 
 #include <stdint.h>
 
@@ -21,5 +20,3 @@ struct usage usage_of(const struct stk_tier *tier);
 char *usage_text(const struct stk_tier *tier);
 /* Writes the tier's path, budget and use as members. */
 void usage_write_json(struct json *json, const struct stk_tier *tier);
-
-#endif

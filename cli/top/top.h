@@ -3,8 +3,7 @@
  * keeps nothing of a run or a catalogue open between two looks. So a run ends as if it had not been
  * looked at. cli/top/collect.c collects; each way of showing has a file of its own.
  */
-#ifndef STK_CLI_TOP_TOP_H
-#define STK_CLI_TOP_TOP_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -82,5 +81,3 @@ void top_write_prometheus(const struct top_look *now);
 
 /* The verb: gets the arguments behind it and returns the exit status. */
 int verb_top(char **arguments);
-
-#endif

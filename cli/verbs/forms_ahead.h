@@ -1,7 +1,6 @@
 /* Makes the forms of JPEGs ahead. Only the package `stoker` can do that. So the command starts one
  * Python for each processor, and passes it the files' names one by one. */
-#ifndef STK_CLI_VERBS_FORMS_AHEAD_H
-#define STK_CLI_VERBS_FORMS_AHEAD_H
+#pragma once
 
 #include <stdint.h>
 
@@ -16,5 +15,3 @@ void forms_prepare(const struct session *session);
 uint64_t forms_make(const struct request *request);
 /* Makes forms_make() return soon. Safe in signal handlers. */
 void forms_stop(void);
-
-#endif

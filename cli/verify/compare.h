@@ -6,8 +6,7 @@
  * be read, nothing is known of the copy, and it stays. Either it is no longer served, or it will be
  * right again.
  */
-#ifndef STK_CLI_VERIFY_COMPARE_H
-#define STK_CLI_VERIFY_COMPARE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -46,5 +45,3 @@ void compare_listing(struct stk_cache *cache, const char *entry, const char *ori
  * table. */
 void compare_blocks(struct stk_cache *cache, const char *table, const char *origin,
                     struct compared *out);
-
-#endif

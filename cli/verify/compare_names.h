@@ -1,6 +1,5 @@
 /* Compares a directory with its listing (cache/listing/listing.h). */
-#ifndef STK_CLI_VERIFY_COMPARE_NAMES_H
-#define STK_CLI_VERIFY_COMPARE_NAMES_H
+#pragma once
 
 #include "cache/listing/listing.h"
 
@@ -9,5 +8,3 @@ enum names { NAMES_SAME, NAMES_DIFFER, NAMES_UNREADABLE };
 /* Returns NAMES_SAME if the directory open as `fd`, at its start, has the listing's names, in any
  * order, each of the same kind. */
 enum names names_compare(const struct stk_listing *listing, int fd);
-
-#endif

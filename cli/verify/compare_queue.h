@@ -1,6 +1,5 @@
 /* Copies that wait to be compared, and the threads that compare them. One thread adds copies. */
-#ifndef STK_CLI_VERIFY_COMPARE_QUEUE_H
-#define STK_CLI_VERIFY_COMPARE_QUEUE_H
+#pragma once
 
 #include <stdint.h>
 
@@ -19,5 +18,3 @@ void compare_queue_wait(void);
 void compare_queue_read(uint64_t *copies, uint64_t *bytes);
 /* Waits for the remaining comparisons, and ends the threads. */
 void compare_queue_end(void);
-
-#endif

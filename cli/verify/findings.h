@@ -1,7 +1,6 @@
 /* The findings of `stoker verify`, and how they are printed. Threads that compare must add findings
  * under a lock of their own. */
-#ifndef STK_CLI_VERIFY_FINDINGS_H
-#define STK_CLI_VERIFY_FINDINGS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -38,5 +37,3 @@ void findings_print(const struct findings *found);
 void findings_write_json(const struct findings *found, const char *path);
 /* Returns the exit status: 1 if a copy differed; 2 if one could not be compared or dropped. */
 int findings_status(const struct findings *found);
-
-#endif

@@ -1,7 +1,6 @@
 /* Compares forms with their origins, for `stoker verify`. Only the decoder knows what a form must
  * be, so a Python with the package `stoker` compares (wrappers/python/stoker/_verify.py). */
-#ifndef STK_CLI_VERIFY_FORMS_CHECK_H
-#define STK_CLI_VERIFY_FORMS_CHECK_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -26,5 +25,3 @@ struct forms_found {
  */
 bool forms_check(const char *samples, const struct forms_wanted *wanted, struct forms_found *found,
                  void (*note)(const char *path));
-
-#endif

@@ -1,6 +1,5 @@
 /* The arguments of `stoker verify`: which copies to compare. */
-#ifndef STK_CLI_VERIFY_WANTED_H
-#define STK_CLI_VERIFY_WANTED_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -19,5 +18,3 @@ struct wanted {
 void wanted_parse(struct wanted *wanted, char **arguments);
 /* Returns true if the original lies below one of the paths, or if no path is given. */
 bool wanted_has(const struct wanted *wanted, const char *origin);
-
-#endif

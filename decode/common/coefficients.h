@@ -11,8 +11,7 @@
  *
  * The blocks lie in a few runs, each contiguous in memory.
  */
-#ifndef STK_DECODE_COMMON_COEFFICIENTS_H
-#define STK_DECODE_COMMON_COEFFICIENTS_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -49,5 +48,3 @@ struct stk_coefficients {
     const int8_t *values;
     struct stk_coefficient_run runs[STK_MOST_RUNS];
 };
-
-#endif

@@ -1,6 +1,5 @@
 /* The types of decode/decode.h: plans, targets, images, forms, and what is known of a JPEG. */
-#ifndef STK_DECODE_COMMON_DECODE_TYPES_H
-#define STK_DECODE_COMMON_DECODE_TYPES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -141,5 +140,3 @@ struct stk_form_source {
     size_t header_bytes;
     uint64_t file_bytes;
 };
-
-#endif

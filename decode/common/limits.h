@@ -1,6 +1,5 @@
 /* How much a file may cost, whatever it claims. Files above a limit are left to the reference. */
-#ifndef STK_DECODE_COMMON_LIMITS_H
-#define STK_DECODE_COMMON_LIMITS_H
+#pragma once
 
 /* One and a half times the size from which on Pillow calls an image a bomb. */
 #define STK_LIMIT_PIXELS (1u << 28)
@@ -12,5 +11,3 @@
 #define STK_LIMIT_ARITHMETIC 64
 /* Pixels of the result, in each direction. */
 #define STK_LIMIT_OUTPUT (1u << 24)
-
-#endif

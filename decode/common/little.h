@@ -1,6 +1,5 @@
 /* Little-endian numbers at any address. */
-#ifndef STK_DECODE_COMMON_LITTLE_H
-#define STK_DECODE_COMMON_LITTLE_H
+#pragma once
 
 #include <stdint.h>
 #include <string.h>
@@ -42,5 +41,3 @@ static inline void stk_put_word(void *out, uint64_t word)
     word = stk_in_little(word);
     memcpy(out, &word, sizeof word);
 }
-
-#endif

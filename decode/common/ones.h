@@ -1,7 +1,6 @@
 /* Counts the ones of a word in plain operations: without an instruction for it, compilers would
  * call a function. */
-#ifndef STK_DECODE_COMMON_ONES_H
-#define STK_DECODE_COMMON_ONES_H
+#pragma once
 
 #include <stdint.h>
 
@@ -12,5 +11,3 @@ static inline unsigned stk_count_ones(uint64_t word)
     word = (word + (word >> 4)) & UINT64_C(0x0f0f0f0f0f0f0f0f);
     return (unsigned)(word * UINT64_C(0x0101010101010101) >> 56);
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* Memory for one purpose. It grows and stays; its contents do not survive a growth. */
-#ifndef STK_DECODE_COMMON_ROOM_H
-#define STK_DECODE_COMMON_ROOM_H
+#pragma once
 
 #include <stddef.h>
 #include <stdlib.h>
@@ -29,5 +28,3 @@ static inline void stk_room_free(struct stk_room *room, size_t but)
         *room = (struct stk_room){0};
     }
 }
-
-#endif

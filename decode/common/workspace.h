@@ -1,6 +1,5 @@
 /* The kernels and the scratch memory that the steps of one decoder share. */
-#ifndef STK_DECODE_COMMON_WORKSPACE_H
-#define STK_DECODE_COMMON_WORKSPACE_H
+#pragma once
 
 #include <stddef.h>
 
@@ -32,5 +31,3 @@ void *stk_workspace_get(struct stk_workspace *workspace, enum stk_scratch which,
 
 /* Frees all scratch memory. */
 void stk_workspace_free(struct stk_workspace *workspace);
-
-#endif

@@ -9,8 +9,7 @@
  * Two variables are read when the object is made, for tests. STOKER_ENTROPY=libjpeg lets libjpeg do
  * all of it. STOKER_CURSORS=1 to 4 is the number of cursors, however short the scan is.
  */
-#ifndef STK_DECODE_ENTROPY_ENTROPY_H
-#define STK_DECODE_ENTROPY_ENTROPY_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -52,5 +51,3 @@ const struct stk_coefficients *stk_entropy_coefficients(const struct stk_entropy
 unsigned stk_entropy_cursors(const struct stk_entropy *entropy);
 /* Frees the memory that only large images need. Call it after an image. */
 void stk_entropy_rest(struct stk_entropy *entropy);
-
-#endif

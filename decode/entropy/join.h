@@ -1,6 +1,5 @@
 /* Finds the place where a cursor that began anywhere has met the true blocks. */
-#ifndef STK_DECODE_ENTROPY_JOIN_H
-#define STK_DECODE_ENTROPY_JOIN_H
+#pragma once
 
 #include "decode/entropy/scan.h"
 
@@ -16,5 +15,3 @@ bool stk_cursor_finish_mcu(struct stk_cursor *cursor, const struct stk_mcu_slot 
  */
 bool stk_join(const struct stk_scan *scan, struct stk_cursor *truth, const struct stk_cursor *guess,
               uint64_t begin, struct stk_area *area);
-
-#endif

@@ -11,12 +11,9 @@
  * A scan is accepted only if all of the requested part is sound to the last bit. Everything else is
  * left to libjpeg.
  */
-#ifndef STK_DECODE_ENTROPY_PARSE_H
-#define STK_DECODE_ENTROPY_PARSE_H
+#pragma once
 
 #include "decode/entropy/scan.h"
 
 /* Parses a scan. Returns false if it is not accepted. The coefficients stay until the next call. */
 bool stk_scan_parse(struct stk_scan *scan, const uint8_t *bytes, size_t size);
-
-#endif

@@ -2,8 +2,7 @@
  * A scan while it is parsed, and its memory. Each cursor writes to an area of that memory, and the
  * right part of an area becomes a run of the scan's coefficients.
  */
-#ifndef STK_DECODE_ENTROPY_SCAN_H
-#define STK_DECODE_ENTROPY_SCAN_H
+#pragma once
 
 #include "decode/common/coefficients.h"
 #include "decode/huffman/cursor.h"
@@ -72,5 +71,3 @@ static inline uint32_t stk_scan_wanted_blocks(const struct stk_scan *scan)
 {
     return scan->wanted * scan->coefficients.mcu_blocks;
 }
-
-#endif

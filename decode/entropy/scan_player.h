@@ -2,8 +2,7 @@
  * Takes the place of libjpeg's entropy decoder: hands libjpeg MCU after MCU out of parsed
  * coefficients. libjpeg's IDCT, upsampling and colours do the rest.
  */
-#ifndef STK_DECODE_ENTROPY_SCAN_PLAYER_H
-#define STK_DECODE_ENTROPY_SCAN_PLAYER_H
+#pragma once
 
 #include "decode/common/coefficients.h"
 #include "decode/stages/units.h"
@@ -33,5 +32,3 @@ void stk_player_crop(struct stk_player *player, const struct jpeg_decompress_str
 
 /* Plays to our own inverse DCT instead of libjpeg's. */
 extern const struct stk_producer stk_player_producer;
-
-#endif

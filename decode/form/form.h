@@ -3,8 +3,7 @@
  * file's header, the header for libjpeg, the index, the groups, some zeros. Numbers are
  * little-endian, at any address.
  */
-#ifndef STK_DECODE_FORM_FORM_H
-#define STK_DECODE_FORM_FORM_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -42,5 +41,3 @@ size_t stk_form_head_bytes(const struct stk_form_view *view);
 /* Writes the bytes before the groups, except for the index, and returns the index's place. `bytes`
  * is the size of the whole form. */
 uint8_t *stk_form_write_head(uint8_t *out, const struct stk_form_view *view, size_t bytes);
-
-#endif

@@ -6,8 +6,7 @@
  * are modulo 1 << 16, and in each group those of a component begin from 0. A wide value is +-127
  * among the values, and stands in the list of wide values.
  */
-#ifndef STK_DECODE_FORM_FORM_GROUP_H
-#define STK_DECODE_FORM_FORM_GROUP_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -32,5 +31,3 @@ bool stk_form_group_reserve_blocks(struct stk_form_group *group, size_t blocks);
 bool stk_form_group_reserve_values(struct stk_form_group *group, size_t values);
 bool stk_form_group_reserve_wide(struct stk_form_group *group, size_t wide);
 void stk_form_group_free(struct stk_form_group *group, size_t but);
-
-#endif

@@ -2,8 +2,7 @@
  * Makes forms of the parser's coefficients, or of the coefficients that libjpeg has collected from
  * the scans of a file with several of them.
  */
-#ifndef STK_DECODE_FORM_FORM_MAKE_H
-#define STK_DECODE_FORM_FORM_MAKE_H
+#pragma once
 
 #include <stdio.h>
 
@@ -35,5 +34,3 @@ struct stk_setup {
     size_t used;
 };
 void stk_setup_make(struct stk_setup *setup, const struct jpeg_decompress_struct *cinfo);
-
-#endif

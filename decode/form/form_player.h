@@ -2,8 +2,7 @@
  * Takes the place of libjpeg's entropy decoder, as decode/entropy/scan_player.h does, and plays a
  * form. A group is unpacked when the first of its MCUs is used.
  */
-#ifndef STK_DECODE_FORM_FORM_PLAYER_H
-#define STK_DECODE_FORM_FORM_PLAYER_H
+#pragma once
 
 #include "decode/form/unpack.h"
 #include "decode/stages/units.h"
@@ -39,5 +38,3 @@ void stk_form_player_crop(struct stk_form_player *player,
 extern const struct stk_producer stk_form_player_producer;
 /* Frees each piece of the groups' memory of more than `but` bytes. */
 void stk_form_player_free(struct stk_form_player *player, size_t but);
-
-#endif

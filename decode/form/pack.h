@@ -2,8 +2,7 @@
  * Packs a form, group by group from above. The memory stays from one form to the next, and the form
  * stays in it until the next one begins.
  */
-#ifndef STK_DECODE_FORM_PACK_H
-#define STK_DECODE_FORM_PACK_H
+#pragma once
 
 #include "decode/form/form.h"
 #include "decode/form/form_group.h"
@@ -27,5 +26,3 @@ bool stk_packer_add(struct stk_packer *packer);
 /* Ends the form, after the last group. */
 bool stk_packer_end(struct stk_packer *packer, struct stk_form *out);
 void stk_packer_free(struct stk_packer *packer, size_t but);
-
-#endif

@@ -1,6 +1,5 @@
 /* Unpacks a group: from its bytes to masks, differences of DC, and values. */
-#ifndef STK_DECODE_FORM_UNPACK_H
-#define STK_DECODE_FORM_UNPACK_H
+#pragma once
 
 #include "decode/form/form.h"
 #include "decode/form/form_group.h"
@@ -18,5 +17,3 @@ struct stk_unpacker {
  */
 int stk_unpacker_read(struct stk_unpacker *unpacker, const uint8_t *begin, const uint8_t *end);
 void stk_unpacker_free(struct stk_unpacker *unpacker, size_t but);
-
-#endif

@@ -3,8 +3,7 @@
  *
  * Codes that libjpeg rejects are rejected here too, so libjpeg reports the error.
  */
-#ifndef STK_DECODE_HUFFMAN_CODE_H
-#define STK_DECODE_HUFFMAN_CODE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -62,5 +61,3 @@ static inline int stk_code_read(const struct stk_code *code, uint32_t bits, unsi
 }
 
 bool stk_code_equal(const struct stk_code *a, const struct stk_code *b);
-
-#endif

@@ -16,8 +16,7 @@
  * A symbol whose value does not fit in the table's bits is read in two steps: the next table is the
  * one for values of its size.
  */
-#ifndef STK_DECODE_HUFFMAN_CODE_TABLE_H
-#define STK_DECODE_HUFFMAN_CODE_TABLE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -121,5 +120,3 @@ void stk_table_cache_free(struct stk_table_cache *cache);
 const struct stk_tables_pair *stk_table_cache_get(struct stk_table_cache *cache,
                                                   const struct stk_code *dc,
                                                   const struct stk_code *ac);
-
-#endif

@@ -5,8 +5,7 @@
  * The bytes of the scan are without stuffing, and STK_SCAN_SLACK more may be read behind them. A
  * cursor's `slot` is the block of the MCU that it is in; the slots of an MCU form a ring.
  */
-#ifndef STK_DECODE_HUFFMAN_CURSOR_H
-#define STK_DECODE_HUFFMAN_CURSOR_H
+#pragma once
 
 #include <stdbool.h>
 #include <string.h>
@@ -103,5 +102,3 @@ bool stk_cursor_step(struct stk_cursor *cursor);
  */
 #define STK_MASKS_TOO_FAR 160
 typedef int stk_lockstep(struct stk_cursor *const *cursors, unsigned count);
-
-#endif

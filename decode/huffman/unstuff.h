@@ -2,8 +2,7 @@
  * Gives the bytes of a scan as the coder wrote them: without the zeros behind 0xff, without restart
  * markers, up to the end of the scan.
  */
-#ifndef STK_DECODE_HUFFMAN_UNSTUFF_H
-#define STK_DECODE_HUFFMAN_UNSTUFF_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -23,5 +22,3 @@ struct stk_intervals {
  */
 int64_t stk_unstuff(uint8_t *out, const uint8_t *bytes, size_t size, bool more_scans,
                     const struct stk_intervals *intervals, size_t *end);
-
-#endif

@@ -5,8 +5,7 @@
  * and stk_jpeg_stop, which also follows an error. Coefficients lie between bytes and pixels: in
  * stk_jpeg_start another producer than libjpeg's may take over (decode/entropy, decode/form).
  */
-#ifndef STK_DECODE_JPEG_JPEG_H
-#define STK_DECODE_JPEG_JPEG_H
+#pragma once
 
 #include "decode/common/decode_types.h"
 #include "decode/kernels/kernels.h"
@@ -44,5 +43,3 @@ int stk_jpeg_read(struct stk_jpeg *jpeg, uint8_t **rows, uint32_t count);
 void stk_jpeg_stop(struct stk_jpeg *jpeg);
 /* Returns how many cursors found the last image's coefficients; 0: libjpeg did. For tests. */
 unsigned stk_jpeg_cursors(const struct stk_jpeg *jpeg);
-
-#endif

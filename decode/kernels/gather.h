@@ -2,8 +2,7 @@
  * Moves blocks from the parser's memory to a group, and their DC apart. A kernel that includes this
  * defines how ones are counted and 64 bytes copied: STK_COUNT_ONES, STK_COPY_64, STK_GATHER_KERNEL.
  */
-#ifndef STK_DECODE_KERNELS_GATHER_H
-#define STK_DECODE_KERNELS_GATHER_H
+#pragma once
 
 #include <string.h>
 
@@ -58,5 +57,3 @@ STK_GATHER_KERNEL void stk_gather_blocks(struct stk_gathering *at, size_t blocks
     at->values = values;
     at->to_values = to;
 }
-
-#endif

@@ -4,8 +4,7 @@
  * All pixels here are four bytes (red, green, blue, and one more). All kinds give equal bytes. A
  * weight has 22 fractional bits and lies below 2 in magnitude; sums are of 32 bits and wrap.
  */
-#ifndef STK_DECODE_KERNELS_KERNELS_H
-#define STK_DECODE_KERNELS_KERNELS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -190,5 +189,3 @@ void stk_plain_float_rgb(float *out, const uint8_t *line, size_t pixels,
                          const struct stk_tables *tables);
 void stk_plain_float_planes(float *const out[3], const uint8_t *line, size_t pixels,
                             const struct stk_tables *tables);
-
-#endif

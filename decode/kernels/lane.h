@@ -2,8 +2,7 @@
  * A lane: a cursor on its way through a scan, with its changing parts in registers. Only for files
  * that define a stk_lockstep.
  */
-#ifndef STK_DECODE_KERNELS_LANE_H
-#define STK_DECODE_KERNELS_LANE_H
+#pragma once
 
 #include "decode/huffman/cursor.h"
 
@@ -55,5 +54,3 @@ STK_LANE_INLINE bool stk_lane_symbol(struct stk_lane *lane, struct stk_cursor *c
     stk_lane_enter(lane, cursor);
     return read;
 }
-
-#endif

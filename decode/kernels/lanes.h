@@ -7,8 +7,7 @@
  * step adds to the mask of this block and clears the next one. At the block's end the mask's place
  * moves on by one, the position returns to 0, and the next table is that of the next block.
  */
-#ifndef STK_DECODE_KERNELS_LANES_H
-#define STK_DECODE_KERNELS_LANES_H
+#pragma once
 
 #include "decode/kernels/lane.h"
 
@@ -142,5 +141,3 @@ STK_LANE_INLINE int stk_lanes_lockstep(struct stk_cursor *const *cursors, unsign
         return stk_lanes_run(cursors, 4);
     }
 }
-
-#endif

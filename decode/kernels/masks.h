@@ -3,8 +3,7 @@
  * kernel that includes this defines how ones are counted, STK_COUNT_ONES, and how the functions are
  * declared: STK_MASKS_KERNEL those of a table, and STK_MASKS_INLINE those that these call.
  */
-#ifndef STK_DECODE_KERNELS_MASKS_H
-#define STK_DECODE_KERNELS_MASKS_H
+#pragma once
 
 #include "decode/common/little.h"
 #include "decode/kernels/planes.h"
@@ -106,5 +105,3 @@ STK_MASKS_KERNEL struct stk_mask_bytes stk_masks_measure(const uint8_t *lengths,
     }
     return sum;
 }
-
-#endif

@@ -3,8 +3,7 @@
  * look-up of bytes that brings those places together. The first one is in the lowest byte. Bytes
  * behind the last one mean nothing.
  */
-#ifndef STK_DECODE_KERNELS_ORDERS_H
-#define STK_DECODE_KERNELS_ORDERS_H
+#pragma once
 
 #include <stdint.h>
 
@@ -25,5 +24,3 @@
 
 static const uint64_t stk_orders[256] = {STK_ORDERS_64(0), STK_ORDERS_64(64), STK_ORDERS_64(128),
                                          STK_ORDERS_64(192)};
-
-#endif

@@ -1,6 +1,5 @@
 /* The place in zigzag order of the coefficient of a row and column, as a constant. */
-#ifndef STK_DECODE_KERNELS_PLACES_H
-#define STK_DECODE_KERNELS_PLACES_H
+#pragma once
 
 /* The place behind the first d diagonals; every other diagonal is walked downwards. */
 #define STK_DIAGONALS(d) ((d) * ((d) + 1) / 2)
@@ -9,5 +8,3 @@
 /* The lower half is the mirror image of the upper one. */
 #define STK_PLACE(r, c)                                                                            \
     ((r) + (c) < 8 ? STK_PLACE_UPPER(r, c) : 63 - STK_PLACE_UPPER(7 - (r), 7 - (c)))
-
-#endif

@@ -15,8 +15,7 @@
  * The lowest bits of a difference of DC are planes. The rest of its magnitude, plus 1, has the sign
  * of the difference and is a value.
  */
-#ifndef STK_DECODE_KERNELS_PLANES_H
-#define STK_DECODE_KERNELS_PLANES_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -99,6 +98,4 @@ extern const struct stk_form_kernels stk_form_plain;
 extern const struct stk_form_kernels stk_form_avx2, stk_form_avx512;
 #elif defined(__aarch64__)
 extern const struct stk_form_kernels stk_form_neon;
-#endif
-
 #endif

@@ -3,8 +3,7 @@
  * the count of ones before it. A zero has the index that gives a zero in a look-up of bytes. Also
  * the place in zigzag order of each coefficient of a block.
  */
-#ifndef STK_DECODE_KERNELS_RANKS_H
-#define STK_DECODE_KERNELS_RANKS_H
+#pragma once
 
 #include <stdint.h>
 
@@ -41,5 +40,3 @@ static const uint8_t stk_ranks[256][8] = {STK_RANKS_64(0), STK_RANKS_64(64), STK
         each(x, 55), each(x, 60), each(x, 21), each(x, 34), each(x, 37), each(x, 47), each(x, 50), \
         each(x, 56), each(x, 59), each(x, 61), each(x, 35), each(x, 36), each(x, 48), each(x, 49), \
         each(x, 57), each(x, 58), each(x, 62), each(x, 63)
-
-#endif

@@ -1,7 +1,6 @@
 /* The last step: writes lines of four bytes a pixel to the caller's memory, in the wanted layout.
  */
-#ifndef STK_DECODE_RESIZE_EMIT_H
-#define STK_DECODE_RESIZE_EMIT_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -25,5 +24,3 @@ int stk_emit_open(struct stk_emit *emit, struct stk_workspace *workspace,
 
 /* Writes the result's row `y` (before a flip). */
 void stk_emit_line(const struct stk_emit *emit, const uint8_t *line, uint32_t y);
-
-#endif

@@ -1,6 +1,5 @@
 /* The resize filters: the weight at a distance, and the largest distance. */
-#ifndef STK_DECODE_RESIZE_FILTER_H
-#define STK_DECODE_RESIZE_FILTER_H
+#pragma once
 
 #include "decode/common/decode_types.h"
 
@@ -13,5 +12,3 @@ struct stk_filter_curve {
 
 /* Returns a filter's curve; NULL for the nearest, which has none, and for an unknown number. */
 const struct stk_filter_curve *stk_filter_curve_get(enum stk_filter filter);
-
-#endif

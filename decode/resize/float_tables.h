@@ -1,6 +1,5 @@
 /* A plan's table of floats as kernels take it, made once for many images. */
-#ifndef STK_DECODE_RESIZE_FLOAT_TABLES_H
-#define STK_DECODE_RESIZE_FLOAT_TABLES_H
+#pragma once
 
 #include "decode/common/workspace.h"
 #include "decode/kernels/kernels.h"
@@ -10,5 +9,3 @@
  * Returns NULL if there is no memory. The result is valid until the next call for the workspace.
  */
 const struct stk_tables *stk_tables_get(struct stk_workspace *workspace, const float *floats);
-
-#endif

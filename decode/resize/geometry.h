@@ -1,6 +1,5 @@
 /* A plan, checked and made plain: the part to decode, and the passes. */
-#ifndef STK_DECODE_RESIZE_GEOMETRY_H
-#define STK_DECODE_RESIZE_GEOMETRY_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -19,5 +18,3 @@ struct stk_geometry {
 /* Checks the plan against an image's size, and the target against the plan. */
 int stk_geometry_make(const struct stk_plan *plan, const struct stk_target *target, uint32_t width,
                       uint32_t height, struct stk_geometry *out);
-
-#endif

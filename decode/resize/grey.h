@@ -3,8 +3,7 @@
  * pixels of four rows in the horizontal pass, and four neighbours in the vertical one, so that
  * nothing is computed in vain.
  */
-#ifndef STK_DECODE_RESIZE_GREY_H
-#define STK_DECODE_RESIZE_GREY_H
+#pragma once
 
 #include "decode/common/decode_types.h"
 #include "decode/common/workspace.h"
@@ -17,5 +16,3 @@ bool stk_grey_fits(const struct stk_image *image, const struct stk_plan *plan,
 int stk_grey_run(struct stk_workspace *workspace, const struct stk_image *image,
                  const struct stk_plan *plan, const struct stk_geometry *geometry,
                  const struct stk_target *target);
-
-#endif

@@ -2,8 +2,7 @@
  * The passes of a resize, row by row. They take only the needed rows and columns from the source,
  * and keep only as many rows as one output row needs. So the work stays in the processor's cache.
  */
-#ifndef STK_DECODE_RESIZE_PASSES_H
-#define STK_DECODE_RESIZE_PASSES_H
+#pragma once
 
 #include "decode/common/workspace.h"
 #include "decode/resize/emit.h"
@@ -37,5 +36,3 @@ static inline uint32_t stk_passes_groups(uint32_t length)
 {
     return length > 4 ? (length + 3) / 4 : 1;
 }
-
-#endif

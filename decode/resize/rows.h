@@ -2,8 +2,7 @@
  * Gives the rows of a region of a JPEG or an image, from above to below, each once. They have four
  * bytes a pixel, and STK_ROW_SLACK or more readable bytes behind them.
  */
-#ifndef STK_DECODE_RESIZE_ROWS_H
-#define STK_DECODE_RESIZE_ROWS_H
+#pragma once
 
 #include "decode/common/decode_types.h"
 #include "decode/common/workspace.h"
@@ -31,5 +30,3 @@ int stk_rows_open_image(struct stk_rows *rows, struct stk_workspace *workspace,
 /* Gives the next rows, which stay until the next call. Returns how many there are, or an error.
  * Above those the last one is repeated. Call it until region.height rows were given out. */
 int stk_rows_next(struct stk_rows *rows, const uint8_t *out[STK_ROWS_TOGETHER]);
-
-#endif

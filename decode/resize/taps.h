@@ -1,6 +1,5 @@
 /* The taps of a resize: the inputs of each output along one axis, and their weights. */
-#ifndef STK_DECODE_RESIZE_TAPS_H
-#define STK_DECODE_RESIZE_TAPS_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -28,5 +27,3 @@ struct stk_axis_taps {
 /* Makes the taps of an axis. They are valid until the next call for that scratch memory. */
 int stk_taps_make(struct stk_workspace *workspace, enum stk_scratch where,
                   const struct stk_axis *axis, struct stk_axis_taps *out);
-
-#endif

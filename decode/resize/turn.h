@@ -1,6 +1,5 @@
 /* An image that is flipped, or whose axes are exchanged, before anything else is done with it. */
-#ifndef STK_DECODE_RESIZE_TURN_H
-#define STK_DECODE_RESIZE_TURN_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -12,5 +11,3 @@ bool stk_turn_region(const struct stk_plan *plan, uint32_t width, uint32_t heigh
                      struct stk_region *out);
 /* Exchanges the axes of width x height pixels of four bytes. The two must not overlap. */
 void stk_turn_exchange(const uint32_t *from, uint32_t width, uint32_t height, uint32_t *to);
-
-#endif

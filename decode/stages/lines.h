@@ -2,8 +2,7 @@
  * Upsampling and colours in one step, in the place of libjpeg's postprocessing. It takes the sample
  * rows that libjpeg's main controller hands over, and keeps no rows in between.
  */
-#ifndef STK_DECODE_STAGES_LINES_H
-#define STK_DECODE_STAGES_LINES_H
+#pragma once
 
 #include "decode/stages/units.h" /* and jpegint.h, which may be included only once */
 
@@ -23,5 +22,3 @@ struct stk_lines {
  */
 void stk_lines_start(struct stk_lines *lines, const struct stk_kernels *kernels,
                      struct jpeg_decompress_struct *cinfo);
-
-#endif

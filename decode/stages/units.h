@@ -3,8 +3,7 @@
  * do not come from libjpeg. It takes the place of a function of libjpeg's coefficient controller,
  * which would ask for MCU after MCU.
  */
-#ifndef STK_DECODE_STAGES_UNITS_H
-#define STK_DECODE_STAGES_UNITS_H
+#pragma once
 
 #include <stdint.h>
 #include <stdio.h>
@@ -51,5 +50,3 @@ struct stk_units {
  */
 void stk_units_start(struct stk_units *units, const struct stk_producer *producer,
                      const struct stk_kernels *kernels, struct jpeg_decompress_struct *cinfo);
-
-#endif

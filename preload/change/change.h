@@ -7,8 +7,7 @@
  * a root or out of one. So these functions look at every file that is changed, if the process has
  * used the cache or the file is on a root's device. All keep errno.
  */
-#ifndef STK_PRELOAD_CHANGE_CHANGE_H
-#define STK_PRELOAD_CHANGE_CHANGE_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -50,5 +49,3 @@ void stk_change_again(const struct stk_noted *noted);
 void stk_change_listing(int dirfd, const char *path);
 /* Notes a change of metadata through a descriptor of the origin. Call it after success. */
 void stk_change_fd(enum stk_change kind, int fd);
-
-#endif

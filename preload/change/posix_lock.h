@@ -5,8 +5,7 @@
  * entries of the file that the process has open become the origin. The file is marked as written,
  * so no later open in this run gets an entry.
  */
-#ifndef STK_PRELOAD_CHANGE_POSIX_LOCK_H
-#define STK_PRELOAD_CHANGE_POSIX_LOCK_H
+#pragma once
 
 /*
  * Prepares a POSIX lock of `fd`, whether `fd` is an entry's or the origin's own. Does nothing for
@@ -15,5 +14,3 @@
  * which it takes.
  */
 void stk_posix_lock_before(int fd);
-
-#endif

@@ -12,8 +12,7 @@
  * read returns again. If the number is closed between the two, it may be another file's by then.
  * The kernel has no call that does both.
  */
-#ifndef STK_PRELOAD_CHANGE_RESTORE_H
-#define STK_PRELOAD_CHANGE_RESTORE_H
+#pragma once
 
 #include <errno.h>
 #include <stdbool.h>
@@ -56,5 +55,3 @@ void stk_restore_for_lock(int fd, bool shared);
         }                                                                                          \
         done;                                                                                      \
     })
-
-#endif

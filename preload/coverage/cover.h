@@ -3,8 +3,7 @@
  * Relative paths and directory descriptors are resolved by the kernel's own view of them, never a
  * remembered one. A vfork child shares the memory, and may change its directory.
  */
-#ifndef STK_PRELOAD_COVERAGE_COVER_H
-#define STK_PRELOAD_COVERAGE_COVER_H
+#pragma once
 
 #include <stdbool.h>
 #include <sys/stat.h>
@@ -60,5 +59,3 @@ bool stk_cover_directory_path(int dirfd, char out[STK_PATH_BYTES]);
 
 /* Writes the path of an open descriptor as the kernel knows it. Returns false if it has none. */
 bool stk_cover_fd_path(int fd, char out[STK_PATH_BYTES]);
-
-#endif

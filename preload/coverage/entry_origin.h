@@ -2,8 +2,7 @@
  * Opens the origin that an entry's descriptor stands for, so that a call which the cache cannot
  * answer is made on the origin.
  */
-#ifndef STK_PRELOAD_COVERAGE_ENTRY_ORIGIN_H
-#define STK_PRELOAD_COVERAGE_ENTRY_ORIGIN_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -68,5 +67,3 @@ bool stk_entry_origin_may_be_meant(const char *path, int flags);
  * `origin` in either case. */
 const char *stk_entry_origin_subject(int dirfd, const char *path, int flags,
                                      struct stk_entry_origin *origin);
-
-#endif

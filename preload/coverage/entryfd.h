@@ -4,8 +4,7 @@
  * is compared. So the fstat of any other file costs nothing more. Then a small table of this
  * process is asked, by inode number; if that has nothing, the entry's name, by /proc/self/fd.
  */
-#ifndef STK_PRELOAD_COVERAGE_ENTRYFD_H
-#define STK_PRELOAD_COVERAGE_ENTRYFD_H
+#pragma once
 
 #include <stdbool.h>
 #include <sys/stat.h>
@@ -65,5 +64,3 @@ struct stk_cache *stk_entryfd_cache_with_device(const struct stat *stat);
  * Only the same file says anything about the descriptor. */
 enum stk_likeness stk_entryfd_compare(struct stk_cache *cache, int dirfd, const char *path,
                                       int flags, const char *entry, struct stk_identity *out);
-
-#endif

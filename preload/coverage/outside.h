@@ -9,8 +9,7 @@
  * right. Calls that change files do not use the memory. A vfork child shares it, and does not write
  * to it. Lock-free, no heap, safe in threads, after fork and in signal handlers.
  */
-#ifndef STK_PRELOAD_COVERAGE_OUTSIDE_H
-#define STK_PRELOAD_COVERAGE_OUTSIDE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -31,5 +30,3 @@ bool stk_outside_is_cwd_known(void);
 bool stk_outside_learn(const struct stk_outside_key *key, const char *directory);
 /* Forgets the working directory, which was changed or may have been. */
 void stk_outside_forget_cwd(void);
-
-#endif

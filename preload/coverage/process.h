@@ -8,8 +8,7 @@
  * and signal handlers: safe. While one thread sets up, another one waits for it for at most half a
  * second, then goes to the origin.
  */
-#ifndef STK_PRELOAD_COVERAGE_PROCESS_H
-#define STK_PRELOAD_COVERAGE_PROCESS_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -30,5 +29,3 @@ struct stk_cache *stk_process_cache(void);
 void stk_process_note_missed(void);
 /* Returns the cache if it is set up already, else NULL. */
 struct stk_cache *stk_process_cache_if_ready(void);
-
-#endif

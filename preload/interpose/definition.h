@@ -6,8 +6,7 @@
  * Source: the ELF gABI's dynamic section and symbol table, the GNU hash section as binutils writes
  * it, and symbol versions as in the Linux Standard Base.
  */
-#ifndef STK_PRELOAD_INTERPOSE_DEFINITION_H
-#define STK_PRELOAD_INTERPOSE_DEFINITION_H
+#pragma once
 
 #include <stdatomic.h>
 #include <stddef.h>
@@ -22,5 +21,3 @@
  * Several threads may write to the same table.
  */
 void stk_definition_find_next(const char *const names[], size_t count, _Atomic(void *) found[]);
-
-#endif

@@ -3,8 +3,7 @@
  * linker. So the headers' macros and nonnull promises do not touch it. Rust calls statx with a NULL
  * path; with the header's declaration the compiler would delete the test for that.
  */
-#ifndef STK_PRELOAD_INTERPOSE_EXPORT_H
-#define STK_PRELOAD_INTERPOSE_EXPORT_H
+#pragma once
 
 #include <stddef.h>
 
@@ -27,5 +26,3 @@
 #define STK_SYMBOL(type, name, PARAMETERS, ARGUMENTS)                                              \
     STK_DEFINE_NEXT(type, name, PARAMETERS, ARGUMENTS)                                             \
     STK_EXPORT(type, name, PARAMETERS)
-
-#endif

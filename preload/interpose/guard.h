@@ -10,8 +10,7 @@
  * A handler may leave the work for good by siglongjmp or an exception. So the thread remembers
  * where its guard lies on the stack, and ignores a guard that cannot be in use any more.
  */
-#ifndef STK_PRELOAD_INTERPOSE_GUARD_H
-#define STK_PRELOAD_INTERPOSE_GUARD_H
+#pragma once
 
 #include <errno.h>
 #include <stdbool.h>
@@ -72,5 +71,3 @@ static inline void stk_guard_leave(const struct stk_guard *guard)
     stk_guard_innermost = guard->outer;
     errno = guard->saved_errno;
 }
-
-#endif

@@ -4,8 +4,7 @@
  * process has a second thread. If a child is forked while another thread holds the loader's lock,
  * that lock is held for ever in the child.
  */
-#ifndef STK_PRELOAD_INTERPOSE_NEXT_H
-#define STK_PRELOAD_INTERPOSE_NEXT_H
+#pragma once
 
 enum stk_symbol {
 #define X(name) STK_SYM_##name,
@@ -34,5 +33,3 @@ int stk_next_missing(void);
 
 /* Returns the next definition as a function of the given type. */
 #define STK_NEXT(symbol, type) ((type)stk_next(STK_SYM_##symbol))
-
-#endif

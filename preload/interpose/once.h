@@ -4,8 +4,7 @@
  * would finish the work, so the child does it again. A vfork child counts as its parent here, and
  * waits.
  */
-#ifndef STK_PRELOAD_INTERPOSE_ONCE_H
-#define STK_PRELOAD_INTERPOSE_ONCE_H
+#pragma once
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -33,5 +32,3 @@ enum stk_once_turn stk_once_begin_brief(struct stk_once *once);
 void stk_once_finish(struct stk_once *once);
 /* Returns true if the work was begun and is not done. */
 bool stk_once_is_under_way(struct stk_once *once);
-
-#endif

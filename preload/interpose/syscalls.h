@@ -7,8 +7,7 @@
  *
  * A new system call needs a row there and a function in the file of its libc function.
  */
-#ifndef STK_PRELOAD_INTERPOSE_SYSCALLS_H
-#define STK_PRELOAD_INTERPOSE_SYSCALLS_H
+#pragma once
 
 /* A program's call. The kernel reads only the lower half of most arguments, and programs may leave
  * anything in the upper half. */
@@ -39,5 +38,3 @@ typedef long stk_syscall_serve(const struct stk_syscall *call);
 #include "preload/interpose/syscalls.def"
 #undef X
 #undef OLD
-
-#endif

@@ -2,8 +2,7 @@
  * Serves reads of big files, for all symbols of the read family. The program's descriptor stays the
  * origin's. Its offset, which other descriptors may share, moves as by a read of the kernel's.
  */
-#ifndef STK_PRELOAD_SERVE_BIG_READ_H
-#define STK_PRELOAD_SERVE_BIG_READ_H
+#pragma once
 
 #include <stdbool.h>
 #include <sys/types.h>
@@ -35,5 +34,3 @@ void stk_big_prepare_stream(int fd);
  * errno as it was. */
 typedef void stk_big_fetch(void *call, off_t offset, off_t bytes);
 bool stk_big_ahead(int fd, off_t offset, off_t bytes, stk_big_fetch *fetch, void *call);
-
-#endif

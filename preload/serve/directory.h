@@ -11,8 +11,7 @@
  * No heap but libc's own for its DIR, no locks. Two threads that read one directory get each name
  * once, as with libc; otherwise as safe as libc's functions are. A child has copies of all.
  */
-#ifndef STK_PRELOAD_SERVE_DIRECTORY_H
-#define STK_PRELOAD_SERVE_DIRECTORY_H
+#pragma once
 
 #include <dirent.h>
 #include <stdatomic.h>
@@ -77,5 +76,3 @@ bool stk_directory_renew(struct stk_directory *directory);
  * server. */
 enum stk_directory_likeness { STK_DIRECTORY_SAME, STK_DIRECTORY_ANOTHER, STK_DIRECTORY_UNKNOWN };
 enum stk_directory_likeness stk_directory_compare(const struct stk_listing *listing, int fd);
-
-#endif

@@ -2,8 +2,7 @@
  * Serves an open, for all symbols of the open family: decides, and swaps a freshly filled entry
  * into the place of the origin's descriptor.
  */
-#ifndef STK_PRELOAD_SERVE_OPEN_H
-#define STK_PRELOAD_SERVE_OPEN_H
+#pragma once
 
 #include <stdbool.h>
 #include <sys/types.h>
@@ -44,5 +43,3 @@ void stk_serve_hit_failed(struct stk_serve *serve, int error);
 /* Ends an open for which the real call returned origin_fd >= 0. Afterwards that number may be the
  * entry's. `flags` are those that an open(2) of the entry shall have. */
 void stk_serve_end(struct stk_serve *serve, int origin_fd, int flags);
-
-#endif

@@ -4,8 +4,7 @@
  * version, and whether every byte is that version's. Versions of one stamp are a beginning of each
  * other: a file that was truncated, or appended to.
  */
-#ifndef STK_TESTS_CHAOS_CONTENT_H
-#define STK_TESTS_CHAOS_CONTENT_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -26,5 +25,3 @@ uint64_t content_judge(const char *bytes, size_t length, size_t at);
 
 /* Says in words what torn bytes are: which stamps or zeros, from where to where. */
 void content_explain(const char *bytes, size_t length, size_t at, char *out, size_t out_bytes);
-
-#endif

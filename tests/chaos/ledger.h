@@ -9,8 +9,7 @@
  *
  * Writers take a unit's lock; all else is single atomic words.
  */
-#ifndef STK_TESTS_CHAOS_LEDGER_H
-#define STK_TESTS_CHAOS_LEDGER_H
+#pragma once
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -92,5 +91,3 @@ void run_begins(unsigned run, unsigned volume);
 void run_knows(unsigned run, unsigned volume, unsigned path);
 
 int64_t now_ns(void);
-
-#endif

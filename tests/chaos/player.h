@@ -1,6 +1,5 @@
 /* One process of a round of chaos: its orders, and the tools of all its roles. */
-#ifndef STK_TESTS_CHAOS_PLAYER_H
-#define STK_TESTS_CHAOS_PLAYER_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -66,5 +65,3 @@ void reader_look(unsigned unit, enum place place, unsigned file);
 
 /* Makes all files for the first time, behind the origin. */
 void writer_make_all(void);
-
-#endif

@@ -6,8 +6,7 @@
  * A target gets bytes, and makes of them what it likes. The result follows from these bytes alone.
  * It calls fuzz_fail when something is wrong. Crashes are the sanitizers' business.
  */
-#ifndef STK_TESTS_FUZZ_H
-#define STK_TESTS_FUZZ_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -39,5 +38,3 @@ void fuzz_take_text(struct fuzz_input *input, char *out, size_t room);
 
 /* Says what is wrong, and aborts. */
 void fuzz_fail(const char *format, ...) __attribute__((format(printf, 1, 2), noreturn));
-
-#endif

@@ -1,6 +1,5 @@
 /* The fuzzers of decoding share this: a corpus of small JPEGs, plans, and memory for pixels. */
-#ifndef STK_TESTS_FUZZ_JPEGS_H
-#define STK_TESTS_FUZZ_JPEGS_H
+#pragma once
 
 #include "decode/decode.h"
 #include "tests/fuzz/fuzz.h"
@@ -44,5 +43,3 @@ struct output make_output(const struct stk_plan *plan);
 void compare_with_whole(struct stk_decoder *decoder, const struct stk_jpeg_info *info,
                         const struct stk_plan *plan, const struct output *got,
                         const struct stk_plan *whole, const struct output *all);
-
-#endif

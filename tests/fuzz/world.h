@@ -3,8 +3,7 @@
  * own. It keeps the catalogue's file, the run's file and the entries as they then are, to come back
  * to.
  */
-#ifndef STK_TESTS_FUZZ_WORLD_H
-#define STK_TESTS_FUZZ_WORLD_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -65,5 +64,3 @@ int world_version_of(const struct world_file *file, const struct stk_identity *i
 
 /* The process's clock, which a wait moves forward instead of waiting. */
 int64_t world_waited_ns(void);
-
-#endif

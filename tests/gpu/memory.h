@@ -1,6 +1,5 @@
 /* Memory of the device, as the frameworks take it, for programs of the tests without one. */
-#ifndef STK_TESTS_GPU_MEMORY_H
-#define STK_TESTS_GPU_MEMORY_H
+#pragma once
 
 #include <dlfcn.h>
 #include <string.h>
@@ -49,5 +48,3 @@ static inline int fetch_memory(struct stk_gpu *gpu, void *to, uint64_t from, siz
     error = result == 0 ? STK_GPU_OK : stk_gpu_break(gpu, result, "copy from the GPU", why);
     return stk_gpu_leave(gpu, error);
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* The kernel's grid on this processor: every block and every thread of it, one after the other, by
  * the device's own index computation. */
-#ifndef STK_TESTS_CUDA_WALK_H
-#define STK_TESTS_CUDA_WALK_H
+#pragma once
 
 #include "gpu/job.h"
 
@@ -23,5 +22,3 @@ const struct walk_entry *walk_entry_for(enum stk_gpu_type type, enum stk_gpu_lay
 /* All blocks of a grid of that many columns and rows. */
 void walk(const struct walk_entry *entry, const struct stk_gpu_job *job, uint32_t columns,
           uint32_t rows);
-
-#endif

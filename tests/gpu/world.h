@@ -8,8 +8,7 @@
  * this processor. Memory of the device is memory of this process. If memory is touched after it was
  * given back, or is not there at all, that is counted.
  */
-#ifndef STK_TESTS_CUDA_WORLD_H
-#define STK_TESTS_CUDA_WORLD_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -46,5 +45,3 @@ int cuda_world_call(const char *name);
  * runs. */
 bool cuda_world_has(const void *at, size_t bytes);
 int cuLaunchHostFunc(void *stream, void (*function)(void *), void *argument);
-
-#endif

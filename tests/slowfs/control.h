@@ -10,8 +10,7 @@
  *   word 64 what shall go wrong; layout in faults.h
  * Counters only rise while slowfs runs: readers take differences instead of writing zeros.
  */
-#ifndef SLOWFS_CONTROL_H
-#define SLOWFS_CONTROL_H
+#pragma once
 
 #include <stdatomic.h>
 #include <stdint.h>
@@ -77,5 +76,3 @@ void slow_pass(uint64_t bytes);
 
 /* The usual case: an operation whose kind is known before it is done. */
 void slow_begin(enum slow_counter counter);
-
-#endif

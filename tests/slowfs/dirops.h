@@ -1,6 +1,5 @@
 /* Look-ups side by side within one directory, which the kernel allows only when asked. */
-#ifndef SLOWFS_DIROPS_H
-#define SLOWFS_DIROPS_H
+#pragma once
 
 #define FUSE_USE_VERSION 312
 #include <fuse_lowlevel.h>
@@ -9,5 +8,3 @@
 void slow_dirops_want(struct fuse_conn_info *connection);
 /* Makes sure that the kernel knows; to be called between mount and loop. Returns 0 or -errno. */
 int slow_dirops_tell(struct fuse_session *session);
-
-#endif

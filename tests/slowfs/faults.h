@@ -17,8 +17,7 @@
  *        13 ns for which the kernel may believe that there is no such name
  *        14 ns for which each operation hangs, or until this is 0 again
  */
-#ifndef SLOWFS_FAULTS_H
-#define SLOWFS_FAULTS_H
+#pragma once
 
 #include <stdint.h>
 #include <sys/stat.h>
@@ -58,5 +57,3 @@ int slow_fault_stale(int fd);
 void slow_fault_hang(void);
 /* Changes the attributes that a file shows. */
 void slow_fault_attr(struct stat *attr);
-
-#endif

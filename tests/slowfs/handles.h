@@ -3,8 +3,7 @@
  * With them slowfs shows a million files on a limit of a thousand descriptors. They need root and
  * a source that can be exported (ext4, xfs, tmpfs: yes; overlayfs: no); there is no other promise.
  */
-#ifndef SLOWFS_HANDLES_H
-#define SLOWFS_HANDLES_H
+#pragma once
 
 #define SLOW_HANDLE_BYTES 40 /* ext4 needs 8, tmpfs 12, xfs 24, btrfs 40 */
 
@@ -22,5 +21,3 @@ void slow_handles_start(int root_fd);
 void slow_handle_take(int fd, struct slow_handle *handle);
 /* A new O_PATH descriptor, or -1 with errno; ESTALE: the inode is gone. */
 int slow_handle_open(const struct slow_handle *handle);
-
-#endif

@@ -4,8 +4,7 @@
  * it is kept as an O_PATH descriptor, which pins the inode. Safe in threads; one lock inside, held
  * for table work only.
  */
-#ifndef SLOWFS_INODES_H
-#define SLOWFS_INODES_H
+#pragma once
 
 #define FUSE_USE_VERSION 312
 #include <fuse_lowlevel.h>
@@ -38,5 +37,3 @@ void slow_inode_forget(fuse_ino_t node, uint64_t count);
 /* Before `name` is removed or replaced: a program that has the file open can still ask about it.
  * Leaves errno alone. */
 void slow_inode_pin(int parent_fd, const char *name);
-
-#endif

@@ -2,8 +2,7 @@
  * The operations of slowfs, one file per family; each family enters its own into libfuse's table.
  * Every operation counts itself, sleeps for the latency, does the same to the source, and replies.
  */
-#ifndef SLOWFS_OPS_H
-#define SLOWFS_OPS_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -25,5 +24,3 @@ void slow_ops_add_names(struct fuse_lowlevel_ops *ops);
 void slow_reply_result(fuse_req_t request, int result);
 /* Gives a file just made under root's identity to the caller that made it. */
 void slow_give_to_caller(fuse_req_t request, int parent_fd, const char *name);
-
-#endif

@@ -1,6 +1,5 @@
 /* The command line of slowfs. */
-#ifndef SLOWFS_OPTIONS_H
-#define SLOWFS_OPTIONS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -18,5 +17,3 @@ struct slow_options {
 /* Reads the command line. On a mistake, or when only help was asked for, it prints and exits:
  * a program's main may do so. The strings stay the caller's argv. */
 void slow_options_read(int argc, char **argv, struct slow_options *options);
-
-#endif

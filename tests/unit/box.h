@@ -2,8 +2,7 @@
  * A cache on a temporary directory, for the tests of the cache as a whole. One box in a process:
  * SCRATCH/origin is the covered directory, /dev/shm the tier; files are named by what lies below.
  */
-#ifndef STK_TESTS_BOX_H
-#define STK_TESTS_BOX_H
+#pragma once
 
 #include "cache/cache.h"
 #include "tests/unit/unit.h"
@@ -45,5 +44,3 @@ void box_learn(const char *name);
 struct stk_record *box_record(const char *name);
 int64_t box_used_blocks(void);
 struct stk_run_counts box_counts(void);
-
-#endif

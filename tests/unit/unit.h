@@ -3,8 +3,7 @@
  * its own with an empty tmpfs on /dev/shm. So no file of the user's is seen or touched, and none is
  * left behind.
  */
-#ifndef STK_TESTS_UNIT_H
-#define STK_TESTS_UNIT_H
+#pragma once
 
 #include <check.h>
 #include <stdbool.h>
@@ -139,5 +138,3 @@ void unit_signals_end(void);
 int proc_tell_starts(void);
 /* A pid that no process has. */
 pid_t unit_dead_pid(void);
-
-#endif

@@ -1,6 +1,5 @@
 /* Common parts of the kernels in AVX2. */
-#ifndef STK_DECODE_KERNELS_AVX2_H
-#define STK_DECODE_KERNELS_AVX2_H
+#pragma once
 
 #include "decode/kernels/ranks.h"
 #include "decode/kernels/kernels.h"
@@ -61,5 +60,3 @@ INLINE struct stk_values stk_avx2_values(uint64_t mask, const int8_t *at)
     lower = _mm256_or_si256(lower, _mm256_shuffle_epi8(d, STK_ORDER(STK_PLACES_LOWER, 3)));
     return (struct stk_values){upper, lower};
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* Common parts of the kernels in AVX-512. */
-#ifndef STK_DECODE_KERNELS_AVX512_H
-#define STK_DECODE_KERNELS_AVX512_H
+#pragma once
 
 #include "decode/kernels/kernels.h"
 
@@ -15,5 +14,3 @@
 
 stk_idct stk_avx512_idct;
 stk_colour stk_avx512_colour;
-
-#endif

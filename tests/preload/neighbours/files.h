@@ -5,8 +5,7 @@
  *
  * All of it may be called from a signal handler and on a small stack, but for WAY_FOPEN.
  */
-#ifndef STK_TESTS_FILES_H
-#define STK_TESTS_FILES_H
+#pragma once
 
 #include <stddef.h>
 
@@ -23,5 +22,3 @@ size_t files_size(unsigned number);
 
 /* "DIR/NUMBER", at most `bytes` of it. Without stdio. */
 void files_name(char *out, size_t bytes, const char *dir, unsigned number);
-
-#endif

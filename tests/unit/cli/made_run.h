@@ -1,7 +1,6 @@
 /* A run that never was. Its counters are made up, so that a test can look at what the command makes
  * of them. */
-#ifndef STK_TESTS_UNIT_CLI_MADE_RUN_H
-#define STK_TESTS_UNIT_CLI_MADE_RUN_H
+#pragma once
 
 #include "base/tally.h"
 #include "cli/summary/figures.h"
@@ -28,5 +27,3 @@ void made_opens(unsigned epoch, uint64_t opens, uint64_t hits, double waited_s);
 void made_tally_s(enum stk_tally_slot slot, double seconds);
 /* Works out the figures of a run of 100 s. */
 void made_figures(void);
-
-#endif

@@ -6,13 +6,10 @@
  *
  * The body runs in BASE/data, the covered directory that tests/lib/dataset.py has made.
  */
-#ifndef STK_TESTS_FRAME_H
-#define STK_TESTS_FRAME_H
+#pragma once
 
 /* Each program's own. */
 void body(void);
 
 /* Runs the body, if argv asks for another frame than the constructor's. */
 int frame_main(int argc, char **argv);
-
-#endif

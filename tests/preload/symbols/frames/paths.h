@@ -1,6 +1,5 @@
 /* The names under which the programs look for things: see tests/lib/dataset.py. */
-#ifndef STK_TESTS_PATHS_H
-#define STK_TESTS_PATHS_H
+#pragma once
 
 /* Relative to BASE/data, where the programs run; absolute_path() gives the same under BASE. */
 extern const char *const interesting_paths[];
@@ -10,5 +9,3 @@ extern const unsigned interesting_count;
 const char *absolute_path(const char *path);
 /* "BASE/PATH", the same. */
 const char *path_in_base(const char *path);
-
-#endif

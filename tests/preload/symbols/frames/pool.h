@@ -3,8 +3,7 @@
  * sym/N (a symbolic link) and, for even N, hard/N (a hard link). A change by one name must be seen
  * at once by all.
  */
-#ifndef STK_TESTS_POOL_H
-#define STK_TESTS_POOL_H
+#pragma once
 
 /* Looks at the next unused file by all its names, so that all is known of it; returns its number.
  */
@@ -16,5 +15,3 @@ void pool_look(unsigned number);
 void pool_pin(const char *path);
 /* "BASE/data/DIRECTORY/N", good until the eighth call after this. */
 const char *pool_path(const char *directory, unsigned number);
-
-#endif

@@ -6,8 +6,7 @@
  *
  * Nothing here calls a symbol of preload/interpose/symbols.def but those that it shows.
  */
-#ifndef STK_TESTS_SHOW_H
-#define STK_TESTS_SHOW_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -41,5 +40,3 @@ void show_content(int fd);
 /* Shows everything a reader can learn of a path: stat, lstat, access, open. Twice, since the first
  * answer may be remembered for the second. */
 void show_path(const char *path);
-
-#endif

@@ -1,6 +1,5 @@
 /* Counts of the running command's tally (base/tally.h), and of the passes of a feed. */
-#ifndef STK_PYTHON_COMMON_COUNTS_H
-#define STK_PYTHON_COMMON_COUNTS_H
+#pragma once
 
 #include <stdint.h>
 
@@ -8,5 +7,3 @@
 
 /* Adds to a counter of the tally. */
 void count_more(unsigned slot, uint64_t count);
-
-#endif

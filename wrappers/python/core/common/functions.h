@@ -1,6 +1,5 @@
 /* Declares the functions of the module (functions.def). */
-#ifndef STK_PYTHON_COMMON_FUNCTIONS_H
-#define STK_PYTHON_COMMON_FUNCTIONS_H
+#pragma once
 
 #include "wrappers/python/core/common/limited_api.h"
 
@@ -14,5 +13,3 @@
 #undef ONE
 #undef TUPLE
 #undef ARRAY
-
-#endif

@@ -2,13 +2,10 @@
  * Python.h with the limited API: the part that every Python from 3.11 on has. So one binary serves
  * all of them.
  */
-#ifndef STK_PYTHON_COMMON_LIMITED_API_H
-#define STK_PYTHON_COMMON_LIMITED_API_H
+#pragma once
 
 #define PY_SSIZE_T_CLEAN
 #ifndef Py_LIMITED_API
 #define Py_LIMITED_API 0x030b0000
 #endif
 #include <Python.h>
-
-#endif

@@ -1,6 +1,5 @@
 /* Making and freeing objects of the module's own types; small functions on Python's objects. */
-#ifndef STK_PYTHON_COMMON_OBJECTS_H
-#define STK_PYTHON_COMMON_OBJECTS_H
+#pragma once
 
 #include "wrappers/python/core/common/limited_api.h"
 
@@ -20,5 +19,3 @@ void object_free(PyObject *object);
 /* Converts an int for "O&": it must fit in 32 bits without a sign, else it is an OverflowError. "I"
  * would cut it off. */
 int take_u32(PyObject *object, void *out);
-
-#endif

@@ -3,8 +3,7 @@
  * finds it by an address in it, locks it, and has itself called before it is unmapped. The memory's
  * owner has the struct, which is zeros at first. The GIL must be held.
  */
-#ifndef STK_PYTHON_COMMON_REGION_H
-#define STK_PYTHON_COMMON_REGION_H
+#pragma once
 
 #include <stddef.h>
 
@@ -26,5 +25,3 @@ struct region *region_find(const void *address);
  * is unmapped. An exception of theirs is dropped, since the call may come at the end of any object.
  * An exception that is set before the call stays set. */
 void region_end(struct region *region);
-
-#endif

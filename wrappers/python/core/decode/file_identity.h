@@ -1,6 +1,5 @@
 /* The identity of a file in one version. It may stand for the bytes that were read of the file. */
-#ifndef STK_PYTHON_DECODE_FILE_IDENTITY_H
-#define STK_PYTHON_DECODE_FILE_IDENTITY_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -73,5 +72,3 @@ void identity_tell_kept(const char *entry);
 /* Returns true if the descriptor still reads the version that identity_of() made this mark of. This
  * is one call: an entry does not change, but its descriptor may become the origin's. */
 bool identity_holds(int fd, const struct identity_mark *mark);
-
-#endif

@@ -3,8 +3,7 @@
  * opened but not loaded depends on nothing else. Files with equal outlines differ only in these
  * two.
  */
-#ifndef STK_PYTHON_DECODE_OUTLINE_H
-#define STK_PYTHON_DECODE_OUTLINE_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -17,5 +16,3 @@
  * OUTLINE_BYTES, or if the header is not a plain row of well-known segments.
  */
 size_t outline_of(const uint8_t *header, size_t bytes, uint8_t out[OUTLINE_BYTES]);
-
-#endif

@@ -1,6 +1,5 @@
 /* Decoding and transforming for Python, without the sample store. */
-#ifndef STK_PYTHON_DECODE_PIXELS_H
-#define STK_PYTHON_DECODE_PIXELS_H
+#pragma once
 
 #include "decode/decode.h"
 #include "wrappers/python/core/common/limited_api.h"
@@ -9,5 +8,3 @@
  * arithmetic, multiscan, end, sound), which are struct stk_jpeg_info's. Sound: the tables that the
  * only scan needs are there. */
 PyObject *probed(const struct stk_jpeg_info *info, int sound);
-
-#endif

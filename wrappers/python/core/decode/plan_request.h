@@ -1,6 +1,5 @@
 /* Plans and targets as Python passes them. */
-#ifndef STK_PYTHON_DECODE_PLAN_REQUEST_H
-#define STK_PYTHON_DECODE_PLAN_REQUEST_H
+#pragma once
 
 #include "decode/decode.h"
 #include "wrappers/python/core/common/limited_api.h"
@@ -44,5 +43,3 @@ int request_begin(struct plan_request *request, PyObject *plan, PyObject *out);
 /* Releases all buffers. Returns the call's value: the result for STK_DECODE_OK, else the status as
  * an int. */
 PyObject *request_end(struct plan_request *request, int status);
-
-#endif

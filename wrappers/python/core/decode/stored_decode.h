@@ -4,8 +4,7 @@
  *
  * Safe in threads and after fork, as the store is. No function needs the GIL.
  */
-#ifndef STK_PYTHON_DECODE_STORED_DECODE_H
-#define STK_PYTHON_DECODE_STORED_DECODE_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -76,5 +75,3 @@ bool stored_wants_link(const void *bytes, size_t size);
  */
 int stored_check(struct stk_decoder *decoder, const void *bytes, size_t size,
                  struct stk_hash128 *key);
-
-#endif

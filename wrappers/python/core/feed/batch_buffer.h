@@ -3,8 +3,7 @@
  *
  * The GIL must be held, except for access to the bytes.
  */
-#ifndef STK_PYTHON_FEED_BATCH_BUFFER_H
-#define STK_PYTHON_FEED_BATCH_BUFFER_H
+#pragma once
 
 #include <stdbool.h>
 #include <sys/types.h>
@@ -24,5 +23,3 @@ void batch_buffer_free(struct batch_buffer *buffer);
 
 /* Returns true if this process made the buffer; false in a child of it. */
 bool batch_buffer_is_own(const struct batch_buffer *buffer);
-
-#endif

@@ -6,8 +6,7 @@
  * The GIL must be held, except for the work of the pool's threads on items of Files that are under
  * way. thread_pool.h says what a child of fork may do.
  */
-#ifndef STK_PYTHON_FEED_FEED_H
-#define STK_PYTHON_FEED_FEED_H
+#pragma once
 
 #include "wrappers/python/core/common/limited_api.h"
 
@@ -17,5 +16,3 @@ extern PyType_Spec feed_buffer_pool_spec, feed_memory_spec; /* buffer_pool.c */
 
 /* pool.files(): returns empty Files (files.c). */
 PyObject *py_pool_files(PyObject *py_pool, PyObject *unused);
-
-#endif

@@ -2,8 +2,7 @@
  * The files of a batch as Python has them. files.c reads and decodes them by a pool; in between,
  * draw.c makes their plans.
  */
-#ifndef STK_PYTHON_FEED_FILES_H
-#define STK_PYTHON_FEED_FILES_H
+#pragma once
 
 #include "wrappers/python/core/feed/feed.h"
 #include "wrappers/python/core/feed/item.h"
@@ -36,5 +35,3 @@ unsigned long long files_kind(const struct item *item);
 PyObject *files_draw(PyObject *self, PyObject *arguments);
 PyObject *files_drawn_size(PyObject *self, PyObject *unused);
 PyObject *files_drawn(PyObject *self, PyObject *number);
-
-#endif

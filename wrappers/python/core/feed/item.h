@@ -5,8 +5,7 @@
  * Files are read by libc's own open and read, so that the preload serves them from the cache. If
  * the sample store has a file's form, the form is decoded and the file is not read.
  */
-#ifndef STK_PYTHON_FEED_ITEM_H
-#define STK_PYTHON_FEED_ITEM_H
+#pragma once
 
 #include "wrappers/python/core/feed/thread_pool.h"
 #include "wrappers/python/core/decode/stored_decode.h"
@@ -60,5 +59,3 @@ void item_read(struct pool_task *task);
 void item_decode(struct pool_task *task);
 /* Frees the item's memory. It is an item without a file again. */
 void item_clear(struct item *item);
-
-#endif

@@ -1,6 +1,5 @@
 /* A thread pool (thread_pool.h) as Python has it, and as its Files use it. */
-#ifndef STK_PYTHON_FEED_PY_THREAD_POOL_H
-#define STK_PYTHON_FEED_PY_THREAD_POOL_H
+#pragma once
 
 #include "wrappers/python/core/common/limited_api.h"
 #include "wrappers/python/core/feed/thread_pool.h"
@@ -20,5 +19,3 @@ struct thread_pool *py_pool_get(struct py_thread_pool *py_pool);
  * handler is to run. The GIL is released meanwhile. Returns None, or NULL with an exception set. */
 PyObject *py_pool_wait_for(struct py_thread_pool *py_pool, PyObject *number,
                            const struct pool_group *group);
-
-#endif

@@ -12,8 +12,7 @@
  * of the threads: there thread_pool_is_own() is false, and only thread_pool_cancel() and
  * thread_pool_free() may be called, which do nothing. Not for signal handlers.
  */
-#ifndef STK_PYTHON_FEED_THREAD_POOL_H
-#define STK_PYTHON_FEED_THREAD_POOL_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -60,5 +59,3 @@ uint32_t thread_pool_ends(const struct thread_pool *pool);
 /* Sleeps until thread_pool_ends() is not `ends` any more, a signal handler has run, or the time is
  * over. */
 void thread_pool_wait(struct thread_pool *pool, uint32_t ends, int64_t timeout_ns);
-
-#endif

@@ -3,8 +3,7 @@
  * look-up, a decode and a put are one call without Python in between. The two are separate
  * libraries, since only stoker._samples_core needs liblmdb.
  */
-#ifndef STK_PYTHON_SAMPLES_API_H
-#define STK_PYTHON_SAMPLES_API_H
+#pragma once
 
 #include "store/store.h"
 
@@ -25,5 +24,3 @@ struct stk_samples_api {
     bool (*admits)(struct stk_store *, size_t);
     bool (*at_first_touch)(struct stk_store *);
 };
-
-#endif

@@ -7,11 +7,8 @@
  * The GIL must be held. In a child of fork, objects of the parent release nothing that belongs to
  * the parent.
  */
-#ifndef STK_PYTHON_SHM_SHM_H
-#define STK_PYTHON_SHM_SHM_H
+#pragma once
 
 #include "wrappers/python/core/common/limited_api.h"
 
 extern PyType_Spec lend_piece_spec, borrow_slot_spec, borrow_loan_spec;
-
-#endif

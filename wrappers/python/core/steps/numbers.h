@@ -2,8 +2,7 @@
  * The random numbers of torch's generator, a Mersenne Twister (MT19937), drawn from its state in
  * place. The state is that of torch.Generator.get_state(). Knows nothing of Python.
  */
-#ifndef STK_PYTHON_STEPS_NUMBERS_H
-#define STK_PYTHON_STEPS_NUMBERS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -27,5 +26,3 @@ uint32_t numbers_draw(struct numbers *numbers);
 uint32_t numbers_below(struct numbers *numbers, uint32_t limit);
 /* Draws a number from 0 up to 1, in steps of 2^-24. uniform_() makes its numbers of these. */
 double numbers_share(struct numbers *numbers);
-
-#endif

@@ -1,6 +1,5 @@
 /* Steps as Python passes them. */
-#ifndef STK_PYTHON_STEPS_STEP_REQUEST_H
-#define STK_PYTHON_STEPS_STEP_REQUEST_H
+#pragma once
 
 #include "wrappers/python/core/common/limited_api.h"
 #include "wrappers/python/core/steps/steps.h"
@@ -11,5 +10,3 @@ int steps_of(struct steps *steps, PyObject *tuple);
 /* Returns the generator's state in this memory, or NULL with an exception set if it is none from
  * which numbers can be drawn. */
 struct numbers *numbers_in(void *memory, size_t bytes);
-
-#endif

@@ -2,8 +2,7 @@
  * The geometry of a pipeline, step by step. It draws the numbers that torchvision's transforms draw
  * for an image of a given size, and makes the plan. Knows nothing of Python.
  */
-#ifndef STK_PYTHON_STEPS_STEPS_H
-#define STK_PYTHON_STEPS_STEPS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -80,5 +79,3 @@ size_t sketch_note(struct sketch *sketch, const struct steps *steps, size_t at,
 struct stk_plan sketch_plan(const struct sketch *sketch);
 /* Returns true if one of the steps from the at-th on may draw a number. */
 bool steps_draw(const struct steps *steps, size_t at);
-
-#endif
