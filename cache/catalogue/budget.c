@@ -44,7 +44,7 @@ static void release_one(_Atomic int64_t *used, int64_t count)
     } while (!atomic_compare_exchange_weak(used, &now, left));
 }
 
-static int64_t headroom_left(const struct stk_budget *budget)
+int64_t stk_budget_headroom_left(const struct stk_budget *budget)
 {
     int64_t left = bounded(atomic_load(&budget->headroom_blocks)) -
                    bounded(atomic_load(&budget->headroom_used_blocks));
@@ -53,7 +53,7 @@ static int64_t headroom_left(const struct stk_budget *budget)
 
 bool stk_budget_reserve(struct stk_budget *budget, int64_t blocks, int64_t inodes)
 {
-    int64_t allowed = bounded(atomic_load(&budget->blocks)) - headroom_left(budget);
+    int64_t allowed = bounded(atomic_load(&budget->blocks)) - stk_budget_headroom_left(budget);
     if (!reserve_one(&budget->used_blocks, allowed, blocks)) {
         return false;
     }
@@ -66,7 +66,7 @@ bool stk_budget_reserve(struct stk_budget *budget, int64_t blocks, int64_t inode
 
 int64_t stk_budget_left(const struct stk_budget *budget)
 {
-    int64_t left = bounded(atomic_load(&budget->blocks)) - headroom_left(budget) -
+    int64_t left = bounded(atomic_load(&budget->blocks)) - stk_budget_headroom_left(budget) -
                    bounded(atomic_load(&budget->used_blocks));
     return left > 0 ? left : 0;
 }

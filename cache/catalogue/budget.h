@@ -40,6 +40,8 @@ void stk_budget_try_again(struct stk_budget *budget);
  */
 bool stk_budget_take_headroom(struct stk_budget *budget, int64_t blocks);
 void stk_budget_give_headroom(struct stk_budget *budget, int64_t blocks);
+/* Returns how many blocks of the headroom are left. */
+int64_t stk_budget_headroom_left(const struct stk_budget *budget);
 /* Returns the headroom of a budget of so many blocks, which pays for a catalogue that knows the
  * files of other tiers, too. */
 int64_t stk_budget_headroom_of(int64_t blocks, int64_t others_blocks);

@@ -27,8 +27,9 @@
 #define HEADER_BYTES        (256u << 10)
 #define ROOT_BITS           14
 #define ROOT_NODES          ((1u << ROOT_BITS) * sizeof(uint32_t) / sizeof(struct stk_index_node))
-#define FIRST_SEGMENTS      8 /* of nodes: the roots, and a node for each of 15,000 of them */
-#define CHILD_BITS          2 /* of the key, which choose a child */
+#define FIRST_SEGMENTS      8   /* of nodes: the roots, and a node for each of 15,000 of them */
+#define FILE_BYTES          160 /* at most, of nodes and record, where there are many files */
+#define CHILD_BITS          2   /* of the key, which choose a child */
 #define MOST_NODES          ((64 - ROOT_BITS) / CHILD_BITS) /* from the root to a leaf */
 
 _Static_assert(sizeof(struct stk_catalogue_header) <= HEADER_BYTES, "the header has its room");
@@ -48,7 +49,7 @@ static struct stk_extent changes_extent(unsigned level)
 /* ---- growth ---- */
 
 /* The tier that shares a file system with the catalogue pays for it. NULL: none does. */
-static struct stk_budget *payer(struct stk_catalogue *catalogue)
+static struct stk_budget *payer(const struct stk_catalogue *catalogue)
 {
     for (int i = 0; i < STK_TIERS; i++) {
         struct stk_tier_shared *tier = &catalogue->header->tiers[i];
@@ -88,13 +89,29 @@ static bool grow(struct stk_catalogue *catalogue, _Atomic uint32_t *count, uint3
     if (!pay(budget, blocks, first)) {
         return atomic_load(count) > seen; /* each of them has reserved for it, and one is through */
     }
-    bool allocated = stk_shm_lets_grow(catalogue->file.path, (int64_t)extent.bytes) &&
+    bool allocated = stk_shm_growth(catalogue->file.path) >= (int64_t)extent.bytes &&
                      stk_area_allocate(&catalogue->file, extent) == 0;
     bool counted = allocated && atomic_compare_exchange_strong(count, &seen, seen + 1);
     if (!counted) {
         pay_back(budget, blocks, first);
     }
     return allocated;
+}
+
+int64_t stk_catalogue_capacity(const struct stk_catalogue *catalogue, int64_t spare_blocks)
+{
+    const struct stk_budget *budget = payer(catalogue);
+    const int64_t most = (int64_t)STK_AREA_SEGMENTS * STK_SEGMENT_RECORDS;
+    uint32_t segments = atomic_load(&catalogue->header->areas[STK_AREA_RECORDS].segments);
+    int64_t bytes = stk_shm_growth(catalogue->file.path);
+    if (budget != NULL) {
+        int64_t blocks = stk_budget_headroom_left(budget) + spare_blocks;
+        bytes = blocks < bytes / STK_BLOCK_BYTES ? blocks * STK_BLOCK_BYTES : bytes;
+    }
+    uint32_t first = budget != NULL && segments == 0; /* which is not of the headroom */
+    int64_t files = (int64_t)(segments + first) * STK_SEGMENT_RECORDS;
+    files += bytes > 0 ? bytes / FILE_BYTES : 0;
+    return files < most ? files : most;
 }
 
 /* Makes sure that the segment of this item is allocated. */

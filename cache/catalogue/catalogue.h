@@ -132,6 +132,11 @@ void stk_catalogue_close(struct stk_catalogue *catalogue);
  * Two system calls. */
 bool stk_catalogue_is_current(const struct stk_catalogue *catalogue);
 
+/* Returns how many files the catalogue can know in all: as much memory as it may take now holds so
+ * many. Entries leave `spare_blocks` of the budget that pays for the catalogue, beside the
+ * headroom. */
+int64_t stk_catalogue_capacity(const struct stk_catalogue *catalogue, int64_t spare_blocks);
+
 /* Returns the number of the record with this key, or 0. */
 uint32_t stk_catalogue_find(struct stk_catalogue *catalogue, struct stk_hash128 key);
 /* Returns the record with this number, or NULL. */

@@ -25,10 +25,10 @@ int64_t stk_shm_room(const char *home, int sixteenths)
     return left - stk_shm_floor(total) / 16 * sixteenths;
 }
 
-bool stk_shm_lets_grow(const char *home, int64_t bytes)
+int64_t stk_shm_growth(const char *home)
 {
     struct stat shared, stat;
     bool same = stk_sys_fstatat(AT_FDCWD, "/dev/shm", &shared, 0) == 0 &&
                 stk_sys_fstatat(AT_FDCWD, home, &stat, 0) == 0 && stat.st_dev == shared.st_dev;
-    return !same || stk_shm_room(home, STK_SHM_STAYS) >= bytes;
+    return same ? stk_shm_room(home, STK_SHM_STAYS) : INT64_MAX;
 }

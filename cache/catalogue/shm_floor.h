@@ -6,7 +6,6 @@
  */
 #pragma once
 
-#include <stdbool.h>
 #include <stdint.h>
 
 /* Sixteenths of the floor that must remain free: for entries to be admitted, for entries to be
@@ -18,6 +17,6 @@ int64_t stk_shm_floor(int64_t total_bytes);
 /* Returns how many bytes are free beyond that part of the floor in the file system of `home`, or
  * INT64_MAX if the file system does not answer. */
 int64_t stk_shm_room(const char *home, int sixteenths);
-/* Returns true if a file in `home` may grow by so many bytes: `home` lies elsewhere than the job's
- * shared memory, or half of the floor remains free. */
-bool stk_shm_lets_grow(const char *home, int64_t bytes);
+/* Returns by how many bytes files in `home` may grow: if `home` lies in the job's shared memory,
+ * half of the floor remains free; else INT64_MAX. */
+int64_t stk_shm_growth(const char *home);

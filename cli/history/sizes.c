@@ -107,7 +107,7 @@ void sizes_remember(const struct request *request, const struct stk_run_counts *
                           .sizes = {stk_run_files(counts),
                                     first[STK_COUNT_BYTES_CACHE] + first[STK_COUNT_BYTES_ORIGIN]}};
     if (asked.paths != NULL && asked.sizes.files > 0 && counts->unnumbered == 0 &&
-        history_is_wanted(request)) {
+        counts->blocks[STK_BLOCK_READS] == 0 && history_is_wanted(request)) {
         state_ask(remember, &asked, &written, sizeof written);
     }
     free(asked.paths);

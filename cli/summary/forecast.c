@@ -107,6 +107,21 @@ static void say_tiers_behind(const struct session *session)
     }
 }
 
+/* Returns how many files the index can know once the files are cached: the others are asked for at
+ * each open, and are in no tier. */
+static uint64_t known_files(const struct request *request, const struct session *session,
+                            const struct forecast_look *look)
+{
+    int64_t spare = 0;
+    for (unsigned i = 0; i < session->tier_count; i++) {
+        const struct stk_tier *tier = &session->tiers[i];
+        if (tier->shared->pays && room_of(tier, request) > look->blocks) {
+            spare = room_of(tier, request) - look->blocks;
+        }
+    }
+    return (uint64_t)stk_catalogue_capacity(&session->catalogue, spare);
+}
+
 /* Returns "40% of its opens from A, 30% from B, 30% from P itself". The caller frees. */
 static char *shares_text(const struct request *request, const struct session *session,
                          const struct forecast_look *look)
@@ -132,8 +147,13 @@ static char *shares_text(const struct request *request, const struct session *se
 static void say_shares(const struct request *request, const struct session *session,
                        const struct forecast_look *look)
 {
+    uint64_t known = known_files(request, session, look);
     char size[STK_SIZE_TEXT], room[STK_SIZE_TEXT];
-    if (look->cut) {
+    if (look->files > known) {
+        say("the index of the cache, in %s, has room for about %" PRIu64 " of the %s%" PRIu64
+            " files: each open of the others asks storage. A larger tier there has room for all",
+            session->home, known, look->cut ? "more than " : "", look->files);
+    } else if (look->cut) {
         say("the data set holds at least %s in %" PRIu64
             " files (after a short look); there is room for %s",
             size_text(size, look->bytes), look->files,
@@ -179,7 +199,8 @@ static void say_if_too_much(const struct request *request, const struct session 
     if (look.cut) {
         recall(request, &look);
     }
-    if (look.blocks > room_of_all(session, request)) {
+    if (look.blocks > room_of_all(session, request) ||
+        look.files > known_files(request, session, &look)) {
         say_shares(request, session, &look);
     }
 }
@@ -202,7 +223,9 @@ void forecast_announce(const struct request *request, const struct session *sess
 /* ---- after it ---- */
 
 /* Prints the share of a single tier that was full, as the forecast did. Uses the later half of the
- * epochs: it takes some epochs until forms have replaced the images' entries. */
+ * epochs: it takes some epochs until forms have replaced the images' entries. If the index did not
+ * know all files, later opens of the others count as first ones. A big file is served without hits.
+ * In both cases the share is not known. */
 static void print_share(FILE *out, const struct figures *figures)
 {
     uint64_t opens = 0, served = 0;
@@ -211,7 +234,8 @@ static void print_share(FILE *out, const struct figures *figures)
         opens += figures->counts->epochs[epoch][STK_COUNT_OPENS];
         served += figures->counts->epochs[epoch][STK_COUNT_HITS];
     }
-    if (opens > 0 && figures->counts->bypassed[STK_BYPASS_BUDGET] > 0) {
+    bool known = figures->counts->unnumbered == 0 && figures->counts->blocks[STK_BLOCK_READS] == 0;
+    if (known && opens > 0 && figures->counts->bypassed[STK_BYPASS_BUDGET] > 0) {
         say_line(out, "  once filled, %.1f%% of the opens came from %s",
                  percent((double)served, (double)opens), figures->session->tier.home);
     }

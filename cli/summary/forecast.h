@@ -22,7 +22,8 @@ void forecast_look(const struct request *request, struct forecast_look *look);
 
 /* Says which share of a job's opens each of several tiers will serve, after such a look. With one
  * tier, says if it cannot hold everything, after a look of a tenth of a second. If that look is too
- * short, or would have to ask a server, uses the size that the last run opened there. */
+ * short, or would have to ask a server, uses the size that the last run opened there. If the index
+ * of the cache cannot know all files, says that instead. */
 void forecast_announce(const struct request *request, const struct session *session);
 /* Prints for several tiers how much each has served and how full it is. For one tier that was full,
  * prints which share of later opens it has served. */

@@ -297,6 +297,34 @@ def test_of_one_tier_that_holds_all_nothing_is_foretold(jobs, nearby, tier):
         assert ran.epoch(2)["hits"] == 200
 
 
+def test_what_the_index_cannot_know_is_said(jobs, scratch):
+    """Nor is a share said at the end: later opens of files without a record count as first ones."""
+    data = scratch / "unknown"
+    data.mkdir()
+    for number in range(9000):
+        (data / f"file{number}").write_bytes(b"x")
+    settle()
+    script = 'cd "$0" && for epoch in 1 2 3; do ls | xargs cat >/dev/null; done'
+    ran = jobs.run(["sh", "-c", script, data], path=data, tier=f"/dev/shm:{8 * MIB}")
+    told = re.search(r"the index of the cache, in \S+, has room for about (\d+) of the (more than )?"
+                     r"(\d+) files", ran.said)
+    assert told and 4096 <= int(told[1]) < int(told[3]) <= 9000, ran.stderr
+    assert ran.bypassed["catalogue"] > 0 and ran.bypassed["budget"] > 0
+    assert "once filled" not in ran.said, ran.stderr
+
+
+def test_no_share_is_said_of_big_files(jobs, place, nearby, tier):
+    """A big file's reads are served without hits: the share of opens would leave them out."""
+    big = nearby / "file0big"
+    place.run(["sh", "-c", 'head -c 2000000 /dev/urandom >"$0"', big])
+    settle()
+    files = [*names_of(nearby, 200)[:150], big]
+    ran = jobs.run(shuffled_epochs(files, 4), path=nearby, tier=f"{tier}:{100 * 64 * KIB}",
+                   env={"STOKER_MAX_FILE": "1000000"})
+    assert ran.bypassed["budget"] > 0
+    assert not re.search("once filled, [0-9.]+% of the opens came", ran.said), ran.stderr
+
+
 def test_of_one_tier_no_server_is_asked_what_it_holds(jobs, state, origin, tier):
     """The files of the last run are known, though, and the forecast is that of a look."""
     source, mount = origin.files("unasked", 60, 100 * KIB)

@@ -366,6 +366,8 @@ START_TEST(growth_is_charged)
     tier->dev = catalogue.file.dev;
     stk_budget_set(&tier->budget, 1024 + 100, 10);
     atomic_store(&tier->setup, STK_TIER_READY);
+    ck_assert_int_eq(stk_catalogue_capacity(&catalogue, 0), STK_SEGMENT_RECORDS);
+    ck_assert_int_eq(stk_catalogue_capacity(&catalogue, 5 * 160 / 32), STK_SEGMENT_RECORDS + 80);
     ck_assert_uint_ne(put(&catalogue, key_of(0), 0), 0);
     ck_assert_int_eq(atomic_load(&tier->budget.used_blocks), 1024);
     uint64_t known = 1;
@@ -373,6 +375,7 @@ START_TEST(growth_is_charged)
         known++;
     }
     ck_assert_uint_eq(known, STK_SEGMENT_RECORDS);
+    ck_assert_int_eq(stk_catalogue_capacity(&catalogue, 0), STK_SEGMENT_RECORDS);
     ck_assert_int_eq(atomic_load(&tier->budget.used_blocks), 1024);
     ck_assert_int_eq(atomic_load(&tier->budget.used_inodes), 0);
 }
