@@ -1,5 +1,6 @@
 /* Which kernels this machine gets. */
 #include "decode/kernels/kernels.h"
+#include "decode/kernels/operation_kernels.h"
 
 #include <stdbool.h>
 #include <stdlib.h>
@@ -50,4 +51,16 @@ const struct stk_kernels *stk_kernels_select(void)
         best = best ? best : list[i].kernels;
     }
     return best;
+}
+
+const struct stk_operations *stk_operations_select(void)
+{
+#if defined(__x86_64__)
+    const char *wish = getenv("STOKER_SIMD");
+    __builtin_cpu_init();
+    if (__builtin_cpu_supports("avx2") && !(wish && strcmp(wish, stk_kernels_c.name) == 0)) {
+        return &stk_operations_avx2;
+    }
+#endif
+    return &stk_operations_plain;
 }

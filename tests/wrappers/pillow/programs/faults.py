@@ -111,7 +111,8 @@ def outcome(opened, do):
 
 
 def modules():
-    pillows = "hook", "callers", "take", "plan", "pending", "ordinary", "open", "headers", "versions", "check"
+    pillows = "hook", "callers", "take", "plan", "pending", "ordinary", "open", "headers", "versions", "check", \
+        "operations", "operate", "operations_check"
     names = [*(f"_pillow.{name}" for name in pillows), "_store.sources", "_store.samples"]
     return [module for name in names if (module := sys.modules.get("stoker." + name)) is not None]
 

@@ -94,7 +94,7 @@ def _is_same(plan):
     """Returns true if the pixels are those that Pillow stores, with the unused byte."""
     try:
         expected = reference(plan)
-        return _core.decode(plan.source.data, plan.request(4), None) == _stored(expected)
+        return _core.decode(plan.source.data, plan.request(4), None) == stored(expected)
     except Exception:
         return False
 
@@ -117,12 +117,12 @@ def _is_resized(image, filter):
         new = versions.resized_core(versions.core(image), image.mode, image.size, size, box,
                                     FILTERS[filter])
         expected = versions.core(versions.plainly("resize", image, size, filter, box))
-        if new is None or _stored(new) != _stored(expected):
+        if new is None or stored(new) != stored(expected):
             return False
     return True
 
 
-def _stored(core):
+def stored(core):
     """Returns all bytes of a core image."""
     raw = "RGBX" if core.mode == "RGB" else core.mode
     encoder = Image.core.raw_encoder(core.mode, raw, 0, 1)

@@ -13,7 +13,7 @@ from PIL import Image, ImageFile, JpegImagePlugin
 from .._base import ending
 from .._base.own import attempt, is_own
 from .._store import setting
-from . import callers, check, ordinary, pending, take, versions
+from . import callers, check, operations, ordinary, pending, take, versions
 from .pending import new_image
 from .plan import FILTERS, TURNS, Access, GreyPlan, Plan, reference, materialise
 
@@ -160,8 +160,13 @@ def _copied(image):
 
 
 def _converted(image, mode=None, *arguments, **named):
-    if mode != "RGB" or arguments or named:
+    if type(mode) is not str or arguments or named:
         return None
+    new = _converted_plan(image) if mode == "RGB" else None
+    return operations.converted(image, mode) if new is None else new
+
+
+def _converted_plan(image):
     if type(image) is _Jpeg and image.mode == "L" and image.tile and image.__dict__.get(_FIELD) is None:
         return _of_grey(image)
     return _copied(image)
@@ -259,6 +264,7 @@ def install():
     for name, ours in (("copy", _copied), ("convert", _converted), ("crop", _cropped), ("resize", _resized),
                        ("transpose", _transposed), ("tobytes", _as_bytes)):
         _replace(Image.Image, name, _or_pillows(name, ours))
+    operations.install(_replace)
     Image.Image.__copy__ = Image.Image.copy
     _replace_im()
     pending.heed_forks()

@@ -29,7 +29,7 @@ def resized(image, size, filter, box=None, reducing_gap=None):
         box = (0, 0) + before
     bands = BANDS.get(image.mode)
     if (bands is None or _is_small(before, size, LEAST[bands])
-            or not _is_resize(before, size, box, reducing_gap) or not _loads_plainly(type(image))):
+            or not _is_resize(before, size, box, reducing_gap) or not loads_plainly(type(image))):
         return None
     proven = check.proven()
     if filter not in proven.filters or bands not in proven.bands:
@@ -56,7 +56,7 @@ def _is_resize(before, size, box, reducing_gap):
             and (reducing_gap is None or _reduces_nothing(size, box, reducing_gap)))
 
 
-def _loads_plainly(kind):
+def loads_plainly(kind):
     """Returns true if the class has Pillow's own load(). Another load() may change the image's size."""
     known = _loads.get(kind)
     if known is None:

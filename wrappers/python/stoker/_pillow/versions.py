@@ -20,6 +20,9 @@ PASS_ORDER = 0 if VERSION < (12, 2) else 1 if VERSION < (13, 0) else 2
 # mode, and resizes in that.
 BANDS = {"L": 1, "RGB": 3, "YCbCr": 3, "HSV": 3, "LAB": 3, "RGBX": 4, "CMYK": 4, "RGBa": 4}
 
+# A blur takes a radius for each direction.
+HAS_TWO_RADII = VERSION >= (10, 1)
+
 # Before the hook; filled in by hook.install().
 PLAIN = {}
 
@@ -51,6 +54,17 @@ def empty_core(size):
     return Image.core.new("RGB", size)
 
 
+def plain_image(core):
+    """Returns an image of this core image."""
+    return Image.new("L", (1, 1))._new(core)
+
+
+def transform_core(core, source, *arguments):
+    """Fills a core image with another one, transformed, as Pillow does."""
+    transform = core.transform2 if hasattr(core, "transform2") else core.transform
+    transform((0, 0) + core.size, source, *arguments)
+
+
 def core_from_pixels(size, pixels):
     """Returns a core image of mode RGB with these rows of four bytes a pixel."""
     core = empty_core(size)
@@ -62,17 +76,16 @@ def core_from_pixels(size, pixels):
 
 def image_from_pixels(size, pixels):
     """Returns an image of mode RGB with these rows of four bytes a pixel."""
-    image = Image.new("L", (1, 1))
-    return image._new(core_from_pixels(size, pixels))
+    return plain_image(core_from_pixels(size, pixels))
 
 
-_Core = type(Image.core.new("L", (1, 1)))
+CORE = type(Image.core.new("L", (1, 1)))
 
 
 def resized_core(core, mode, size, to, box, filter):
     """Returns a resized core image, or None if that fails. `core` has this mode and size; `filter` is the decoder's
     number."""
-    if type(core) is not _Core:
+    if type(core) is not CORE:
         return None
     try:
         new = Image.core.new(mode, to)

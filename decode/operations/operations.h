@@ -1,0 +1,49 @@
+/*
+ * Pillow's operations on images in memory, bit for bit.
+ *
+ * Images are rows of pixels: of one byte, or of four (red, green, blue, and one more). A result and
+ * its source must not overlap. All functions keep no state, so any thread may call them, and a
+ * child of a fork. Not for signal handlers.
+ */
+#ifndef STK_DECODE_OPERATIONS_H
+#define STK_DECODE_OPERATIONS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "decode/kernels/operation_kernels.h"
+
+/* The rows of an image, which may lie anywhere. */
+struct stk_picture {
+    uint8_t *const *rows;
+    uint32_t width, height;
+    uint32_t pixel_bytes; /* 1 or 4 */
+};
+
+enum stk_conversion { STK_TO_GREY, STK_FROM_GREY, STK_TO_HSV, STK_FROM_HSV };
+
+/* Goes from a to b by `share`. All have one size. */
+void stk_blend(const struct stk_picture *out, const struct stk_picture *a,
+               const struct stk_picture *b, float share);
+/* Converts. Both have one size, and the bytes that the conversion says. */
+void stk_convert(const struct stk_picture *out, const struct stk_picture *in,
+                 enum stk_conversion kind);
+/* Weighs the pixels around each, except for those at the edges, which are copied. The weights are
+ * those of the row below, of the row itself, of the row above. */
+void stk_weigh_nine(const struct stk_picture *out, const struct stk_picture *in,
+                    const float weights[9]);
+/* Warps four-byte pixels by stk_warp's factors; its rows and size are set here. Returns false if
+ * a place is no number; the result then holds anything. */
+bool stk_warp_image(const struct stk_picture *out, const struct stk_picture *in,
+                    struct stk_warp warp);
+
+/* The largest radius of a box blur here. */
+#define STK_BOX_MOST 1024.0f
+/* Blurs four-byte pixels with boxes of these radii, `passes` times in each direction. Returns 0, or
+ * -ENOMEM. */
+int stk_box_blur(const struct stk_picture *out, const struct stk_picture *in, const float radius[2],
+                 unsigned passes);
+/* Returns the radius of the box whose passes are like a Gaussian of this standard deviation. */
+float stk_box_of_gaussian(float deviation, unsigned passes);
+
+#endif

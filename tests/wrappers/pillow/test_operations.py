@@ -1,0 +1,109 @@
+"""Blends, conversions, filters and warps give Pillow's bytes, and what differs is left to Pillow."""
+
+import json
+import subprocess
+import sys
+
+import PIL
+import pytest
+from matrix import record
+from slices import ALL
+
+REPORT = """
+import json
+from PIL import Image, ImageEnhance, JpegImagePlugin
+import stoker._pillow.hook
+stoker._pillow.hook.install()
+from stoker._pillow import operations_check
+image = Image.frombytes("RGB", (64, 64), bytes(n * n % 251 for n in range(64 * 64 * 3)))
+image = ImageEnhance.Color(image).enhance(0.3).rotate(20, 2).convert("HSV")
+import stoker
+operations_check.proves("blend")
+print(json.dumps([sorted(operations_check._proven), stoker.counts()["operations"], sum(image.tobytes())]))
+"""
+
+# All three bytes at once of 65,536 colours.
+COLOURS = """
+from PIL import Image
+from stoker._pillow import operate
+low = bytes(range(256)) * 256
+high = b"".join(bytes([n]) * 256 for n in range(256))
+for n in range(256):
+    planes = [Image.frombytes("L", (256, 256), plane) for plane in (low, high, bytes([n]) * 65536)]
+    for before, after in ("RGB", "L"), ("RGB", "HSV"), ("HSV", "RGB"):
+        core = Image.merge(before, planes).im
+        ours, pillows = operate.convert(core, after), core.convert(after, 3)
+        same = Image.new(after, (1, 1))._new(ours).tobytes() == Image.new(after, (1, 1))._new(pillows).tobytes()
+        assert same, (before, after, n)
+print("same")
+"""
+
+KINDS = ["HSVRGB", "LRGB", "RGBHSV", "RGBL", "blend", "blur", "nine", "warp"]
+
+
+@pytest.fixture
+def report(environment, tmp_path):
+    def run(code=REPORT, before="", home=tmp_path, **more):
+        env = {**environment, "XDG_CACHE_HOME": str(home), **more}
+        done = subprocess.run([sys.executable, "-B", "-c", before + code], env=env, text=True, capture_output=True)
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+    return run
+
+
+def test_random_operations(compare, jpegs):
+    count = 20_000 if ALL else 2000
+    outcomes, counts = compare("operations.py", jpegs, 0, count)
+    assert len(outcomes) == count
+    assert counts["operations"] > count / 3
+    returned = sum(outcome[0] == "returned" for outcome in outcomes.values())
+    assert count / 3 < returned < count, "what Pillow refuses is asked for, too"
+    record("Pillow under the hook", "operations on other images", PIL.__version__, f"{count} cases", "same")
+
+
+@pytest.mark.parametrize("simd", ["c", "avx2"])
+def test_all_colours(report, simd):
+    assert report(COLOURS, STOKER_SIMD=simd) == "same\n"
+
+
+@pytest.mark.parametrize("simd", ["c", "avx2"])
+def test_everything_is_proven(report, simd):
+    proven, operations, _ = json.loads(report(STOKER_SIMD=simd))
+    assert proven == KINDS
+    assert operations == 5  # to grey and back, a blend, a warp, to HSV
+
+
+def wrong(name):
+    """Returns code that has a function of the C code do its work, and change a byte."""
+    return f"""
+from stoker import _core
+from stoker._pillow import operate
+class Core:
+    def __getattr__(self, name):
+        if name != {name!r}:
+            return getattr(_core, name)
+        def function(new, *arguments):
+            failed = getattr(_core, name)(new, *arguments)
+            new.putpixel((0, 0), 1 if new.mode == "L" else (1, 2, 3))
+            return failed
+        return function
+operate._core = Core()
+"""
+
+
+@pytest.mark.parametrize("name,kinds", [("blend", ["blend"]), ("blur", ["blur"]), ("weigh_nine", ["nine"]),
+                                        ("warp", ["warp"]), ("convert", ["HSVRGB", "LRGB", "RGBHSV", "RGBL"])])
+def test_what_differs_is_left_to_pillow(report, tmp_path, name, kinds):
+    good = json.loads(report(home=tmp_path / "good"))
+    proven, operations, total = json.loads(report(before=wrong(name), home=tmp_path / "wrong"))
+    assert proven == [kind for kind in KINDS if kind not in kinds]
+    assert total == good[2] and operations <= good[1]
+
+
+def test_the_answer_is_remembered(report, tmp_path):
+    first = report()
+    kept, = (path for path in (tmp_path / "stoker").iterdir() if path.name.startswith("operations-"))
+    forbidden = "from stoker._pillow import operations_check as o\ndef no():\n    raise SystemExit('again')\n"
+    assert report(before=forbidden + "o._find_out = no\n") == first
+    kept.write_text("blend")
+    assert json.loads(report())[0] == ["blend"]

@@ -1,0 +1,51 @@
+"""Pillow's operations on core images of mode RGB and L, by the decoder's code.
+
+Each function returns a new core image, or None if Pillow is to make it. operations.py calls them for images, and
+operations_check.py compares them with Pillow first.
+"""
+
+from PIL import Image
+
+from .. import _core
+
+_CONVERSIONS = {("RGB", "L"): 0, ("L", "RGB"): 1, ("RGB", "HSV"): 2, ("HSV", "RGB"): 3}  # enum stk_conversion
+CONVERSIONS = tuple(_CONVERSIONS)
+BANDS = {"RGB": 3, "L": 1}
+MOST_SHARE = 1e6
+PASSES = 3  # of a GaussianBlur
+AFFINE, PERSPECTIVE = 0, 2
+BILINEAR, BICUBIC = 2, 3
+
+
+def _made(new, failed):
+    return None if failed else new
+
+
+def blend(a, b, share):
+    new = Image.core.new(a.mode, a.size)
+    return _made(new, _core.blend(new, a, b, BANDS[a.mode], a.size, share))
+
+
+def convert(core, mode):
+    kind = _CONVERSIONS[core.mode, mode]
+    new = Image.core.new(mode, core.size)
+    return _made(new, _core.convert(new, core, core.size, kind))
+
+
+def weigh_nine(core, weights, scale):
+    new = Image.core.new(core.mode, core.size)
+    return _made(new, _core.weigh_nine(new, core, BANDS[core.mode], core.size, tuple(weights), scale))
+
+
+def blur(core, radii, passes):
+    """Blurs like a Gaussian of these standard deviations, or once with a box if there are no passes."""
+    new = Image.core.new(core.mode, core.size)
+    Image.core.new("L", (1, 1))  # Pillow's statistics count the image whose axes are exchanged
+    return _made(new, _core.blur(new, core, core.size, radii, passes))
+
+
+def warp(new, core, method, factors, filter, clears):
+    """Fills a new core image with another one, warped. Returns true if it is done."""
+    has_perspective = method == PERSPECTIVE
+    factors = factors if has_perspective else (*factors, 0.0, 0.0)
+    return not _core.warp(new, core, core.size, new.size, factors, has_perspective, filter == BICUBIC, clears)

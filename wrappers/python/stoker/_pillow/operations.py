@@ -1,0 +1,156 @@
+"""Blends, conversions, filters and warps of ordinary images, of any file format, by the decoder's code.
+
+An image is taken only if Pillow would not fail, and if the operation was proven to give the same bytes
+(operations_check.py). All other images, and all errors, are Pillow's.
+"""
+
+from math import isfinite
+
+from PIL import Image, ImageFilter
+
+from .. import _core
+from .._base.own import attempt
+from . import operate, operations_check, ordinary, versions
+
+LEAST = 2048  # pixels. In smaller images the call costs more than it saves
+
+_NUMBERS = (int, float)
+_SIZE_3 = (3, 3)
+_FILTER_TYPES = (int, getattr(Image, "Resampling", int))
+_METHOD_TYPES = (int, getattr(Image, "Transform", int))
+_FACTORS = {operate.AFFINE: 6, operate.PERSPECTIVE: 8}
+
+
+def _is_large(size):
+    return size[0] * size[1] >= LEAST
+
+
+def _core_of(image, modes):
+    """Returns the core image of a loaded image of one of these modes, or None."""
+    if not isinstance(image, Image.Image) or image.mode not in modes or not _is_large(image.size):
+        return None
+    if not ordinary.loads_plainly(type(image)):
+        return None
+    mode, size = image.mode, image.size
+    image.load()
+    core = image.im
+    return core if _is_known(core) and core.mode == mode and core.size == size == image.size else None
+
+
+def _is_known(core):
+    return type(core) is versions.CORE
+
+
+def _counted(new):
+    if new is not None:
+        _core.count(_core.OPERATIONS)
+    return new
+
+
+# ---- images ----
+
+def blended(first, second, alpha):
+    """Returns the new image of Image.blend(), or None if Pillow is to make it."""
+    if type(alpha) not in _NUMBERS or not abs(alpha) <= operate.MOST_SHARE or not operations_check.proves("blend"):
+        return None
+    a, b = _core_of(first, operate.BANDS), _core_of(second, operate.BANDS)
+    if a is None or b is None or a.mode != b.mode or a.size != b.size:
+        return None
+    new = _counted(operate.blend(a, b, alpha))
+    return None if new is None else first._new(new)
+
+
+def converted(image, mode):
+    """Returns the new image of convert(mode), or None if Pillow is to make it."""
+    if (image.mode, mode) not in operate.CONVERSIONS or "transparency" in image.info:
+        return None
+    core = _core_of(image, (image.mode,)) if operations_check.proves(image.mode + mode) else None
+    new = None if core is None else _counted(operate.convert(core, mode))
+    return None if new is None else image._new(new)
+
+
+# ---- core images ----
+
+def _filtered(kernel, core):
+    """Returns the new core image of a filter of nine weights, or None."""
+    size, scale, offset, weights = kernel.filterargs
+    if size != _SIZE_3 or offset != 0 or not scale or not _is_known(core) or not _is_large(core.size):
+        return None
+    if core.mode not in operate.BANDS or not operations_check.proves("nine"):
+        return None
+    return _counted(operate.weigh_nine(core, weights, scale))
+
+
+def _blurred(core, radius, passes):
+    if type(radius) not in _NUMBERS or not 0 < radius <= 1000 or not _is_known(core) or not _is_large(core.size):
+        return None
+    if core.mode != "RGB" or not operations_check.proves("blur"):
+        return None
+    return _counted(operate.blur(core, (radius, radius), passes))
+
+
+def _by_gaussian(self, image):
+    return _blurred(image, self.radius, operate.PASSES)
+
+
+def _by_box(self, image):
+    return _blurred(image, self.radius, 0)
+
+
+# ---- warps ----
+
+def _warped(target, box, image, method, data, resample=0, fill=1):
+    """Fills the target with the warped image. Returns None if Pillow is to do it."""
+    if type(method) not in _METHOD_TYPES or type(resample) not in _FILTER_TYPES or target is image:
+        return None
+    count = _FACTORS.get(method)
+    if count is None or resample not in (operate.BILINEAR, operate.BICUBIC) or tuple(box) != (0, 0) + target.size:
+        return None
+    factors = _numbers(data, count)
+    if factors is None or not operations_check.proves("warp"):
+        return None
+    core, to = _core_of(image, ("RGB",)), _core_of(target, ("RGB",))
+    if core is None or to is None:
+        return None
+    done = operate.warp(to, core, int(method), factors, int(resample), bool(fill))
+    return _counted(done or None)
+
+
+def _numbers(data, count):
+    """Returns the first numbers of a list as floats, or None if they are not all numbers."""
+    if type(data) not in (tuple, list) or len(data) < count:
+        return None
+    numbers = data[:count]
+    if not all(type(each) in _NUMBERS and isfinite(each) for each in numbers):
+        return None
+    return tuple(map(float, numbers))
+
+
+# ---- in the place of Pillow's functions ----
+
+def _or_pillows(owner, name, ours):
+    """Returns a function that calls Pillow's own one of this name if ours returns None."""
+    plain = owner.__dict__[name]
+
+    def function(*arguments, **named):
+        result = attempt(ours, *arguments, **named)
+        return plain(*arguments, **named) if result is None else result
+    return function
+
+
+def _transformer(plain):
+    def transformer(*arguments, **named):
+        if attempt(_warped, *arguments, **named) is None:
+            plain(*arguments, **named)
+    return transformer
+
+
+def install(replace):
+    """Puts the functions in place by hook.py's `replace(owner, name, new, key)`."""
+    for owner, name, ours in ((Image, "blend", blended), (ImageFilter.BuiltinFilter, "filter", _filtered),
+                              (ImageFilter.GaussianBlur, "filter", _by_gaussian),
+                              (ImageFilter.BoxBlur, "filter", _by_box)):
+        replace(owner, name, _or_pillows(owner, name, ours), f"{owner.__name__}.{name}")
+    name = "_Image__transformer"
+    if name in Image.Image.__dict__:
+        replace(Image.Image, name, _transformer(Image.Image.__dict__[name]), "transformer")
