@@ -15,13 +15,15 @@ enum stk_filter {
 };
 
 /*
- * Which pass of a resize comes first. It shows in the pixels, and depends on the version of Pillow
- * whose pixels are wanted; w x h is the size of the crop, ow x oh that of the result.
+ * Which pass of a resize comes first. It shows in the pixels, and depends on the library whose
+ * pixels are wanted: on Pillow's version, or torch. w x h is the size of the crop, ow x oh that of
+ * the result.
  */
 enum stk_pass_order {
     STK_ORDER_HORIZONTAL,      /* to 12.1: always the horizontal one */
     STK_ORDER_TALL_VERTICAL,   /* 12.2 and 12.3: the vertical one if h > 100 w and oh < h */
     STK_ORDER_SHRINK_VERTICAL, /* from 13.0: if h - oh is above 0 and above 2 (w - ow) */
+    STK_ORDER_TORCH,           /* torch's of bytes: the horizontal one, and weights have 16 bits */
 };
 
 /* BGR is HWC with blue first: only for bytes of whole rows of three channels that are not resized.

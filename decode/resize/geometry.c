@@ -22,8 +22,8 @@ static bool plan_is_sound(const struct stk_plan *plan)
            plan->height <= STK_LIMIT_OUTPUT &&
            (plan->channels == 1 || plan->channels == 3 || plan->channels == 4) &&
            (unsigned)plan->filter <= STK_FILTER_LANCZOS &&
-           (unsigned)plan->order <= STK_ORDER_SHRINK_VERTICAL &&
-           (unsigned)plan->layout <= STK_LAYOUT_BGR && (unsigned)plan->type <= STK_TYPE_F32 &&
+           (unsigned)plan->order <= STK_ORDER_TORCH && (unsigned)plan->layout <= STK_LAYOUT_BGR &&
+           (unsigned)plan->type <= STK_TYPE_F32 &&
            (plan->layout != STK_LAYOUT_BGR || plan->channels == 3) &&
            (plan->type == STK_TYPE_U8 || plan->table) &&
            !(plan->flip & ~(unsigned)(STK_FLIP_HORIZONTAL | STK_FLIP_VERTICAL));
@@ -131,6 +131,7 @@ static void set_passes(struct stk_geometry *out, const struct stk_plan *plan)
     out->pass_x = nearest || plan->width != w || box[0] > 0 || box[2] < (float)w;
     out->pass_y = nearest || plan->height != h || box[1] > 0 || box[3] < (float)h;
     out->vertical_first = vertical_goes_first(plan->order, w, h, plan->width, plan->height);
+    out->x.is_torch = out->y.is_torch = plan->order == STK_ORDER_TORCH;
     out->resized = !nearest;
 }
 

@@ -1,6 +1,7 @@
 /*
  * Taps as Pillow computes them, in double, each rounding in its place: the result is decided by
- * weights of 22 fractional bits.
+ * weights of 22 fractional bits. torch computes the same weights, and rounds them to fewer bits. A
+ * weight of fewer bits is one of 22 whose last ones are zero.
  */
 #include "decode/resize/taps.h"
 
@@ -9,17 +10,20 @@
 
 #include "decode/resize/filter.h"
 
-#define ONE (1 << STK_WEIGHT_BITS)
 /* The kernels' limit (kernels.h). No filter comes near, whatever the box. */
 #define LARGEST (127 << 16)
 /* Groups that the kernels may pack with the last one. */
 #define PACKED_TOO_FAR 4
+
+/* The limit of torch's weights, which have 16 bits. */
+#define TORCH_LIMIT (1 << 15)
 
 /* Everything that is being made, in one piece of scratch memory. */
 struct work {
     const struct stk_axis *axis;
     const struct stk_filter_curve *curve;
     double scale, stretch, support;
+    unsigned bits; /* of a weight's fraction */
     uint32_t *first, *lengths;
     struct stk_weights *weights;
     double *row; /* of one output's weights */
@@ -30,9 +34,10 @@ static size_t padded(size_t count, size_t unit)
     return (count + unit - 1) / unit * unit;
 }
 
-static double center_of(const struct work *work, uint32_t output)
+/* Returns the center of an output. Positions count from the first one of the whole result. */
+static double center_of(const struct work *work, uint32_t position)
 {
-    return (double)work->axis->from + (work->axis->skipped + output + 0.5) * work->scale;
+    return (double)work->axis->from + (position + 0.5) * work->scale;
 }
 
 /* Cut off towards zero, as the reference's cast does, and then to what exists. */
@@ -41,14 +46,15 @@ static uint32_t clamp(double position, uint32_t size)
     return position <= 0 ? 0 : position >= size ? size : (uint32_t)position;
 }
 
-static void find_window(struct work *work, uint32_t output, uint32_t slot)
+/* Finds the first input of an output, and returns how many there are. */
+static uint32_t find_window(const struct work *work, uint32_t position, uint32_t *first)
 {
-    double center = center_of(work, output);
+    double center = center_of(work, position);
     uint32_t size = work->axis->size;
     uint32_t begin = clamp(center - work->support + 0.5, size);
     uint32_t end = clamp(center + work->support + 0.5, size);
-    work->first[slot] = begin < size ? begin : size - 1;
-    work->lengths[slot] = end > begin ? end - begin : 0;
+    *first = begin < size ? begin : size - 1;
+    return end > begin ? end - begin : 0;
 }
 
 /* The nearest pixel: its position is a running sum, with that sum's rounding. */
@@ -76,14 +82,15 @@ static void find_windows(struct work *work)
         return;
     }
     for (uint32_t o = 0; o < axis->outputs; o++) {
-        find_window(work, o, axis->reversed ? axis->outputs - 1 - o : o);
+        uint32_t slot = axis->reversed ? axis->outputs - 1 - o : o;
+        work->lengths[slot] = find_window(work, axis->skipped + o, &work->first[slot]);
     }
 }
 
 /* Fills work->row with the weights of one output, whose sum is one. */
-static void weigh(struct work *work, uint32_t output, uint32_t begin, uint32_t length)
+static void weigh(struct work *work, uint32_t position, uint32_t begin, uint32_t length)
 {
-    double center = center_of(work, output), sum = 0, inverse = 1.0 / work->stretch;
+    double center = center_of(work, position), sum = 0, inverse = 1.0 / work->stretch;
     if (!work->curve) {
         work->row[0] = 1.0;
         return;
@@ -100,6 +107,28 @@ static void weigh(struct work *work, uint32_t output, uint32_t begin, uint32_t l
     }
 }
 
+/* Finds the fraction's bits. torch leaves as many as the largest weight of the axis has room for.
+ */
+static void find_bits(struct work *work)
+{
+    double largest = 0;
+    work->bits = STK_WEIGHT_BITS;
+    if (!work->axis->is_torch || !work->curve) {
+        return;
+    }
+    for (uint32_t position = 0; position < work->axis->total; position++) {
+        uint32_t first, length = find_window(work, position, &first);
+        weigh(work, position, first, length);
+        for (uint32_t i = 0; i < length; i++) {
+            largest = work->row[i] > largest ? work->row[i] : largest;
+        }
+    }
+    work->bits = 0;
+    while (work->bits < STK_WEIGHT_BITS && 0.5 + largest * (2 << work->bits) < TORCH_LIMIT) {
+        work->bits++;
+    }
+}
+
 /* Fixed point, rounded away from zero at a half. */
 static int32_t fix(double scaled)
 {
@@ -107,12 +136,12 @@ static int32_t fix(double scaled)
 }
 
 /* False: one is too large for the kernels. */
-static bool scale(double *row, uint32_t length)
+static bool scale(double *row, uint32_t length, unsigned bits)
 {
     bool fits = true;
     for (uint32_t i = 0; i < length; i++) {
-        row[i] *= ONE;
-        fits &= fabs(row[i]) < LARGEST;
+        row[i] *= 1 << bits;
+        fits &= fabs(row[i]) < LARGEST >> (STK_WEIGHT_BITS - bits);
     }
     return fits;
 }
@@ -121,13 +150,14 @@ static int store_weights(struct work *work, const struct stk_taps *taps, uint32_
 {
     uint32_t output = work->axis->reversed ? taps->outputs - 1 - slot : slot;
     uint32_t length = work->lengths[slot];
+    int32_t unit = 1 << (STK_WEIGHT_BITS - work->bits);
     int32_t *words = work->weights[(size_t)slot * taps->groups].word;
-    weigh(work, output, work->first[slot], length);
-    if (!scale(work->row, length)) {
+    weigh(work, work->axis->skipped + output, work->first[slot], length);
+    if (!scale(work->row, length, work->bits)) {
         return STK_DECODE_UNSUPPORTED;
     }
     for (uint32_t i = 0; i < length; i++) {
-        words[i] = fix(work->row[i]);
+        words[i] = fix(work->row[i]) * unit;
     }
     return STK_DECODE_OK;
 }
@@ -187,6 +217,7 @@ int stk_taps_make(struct stk_workspace *workspace, enum stk_scratch where,
         return result;
     }
     find_windows(&work);
+    find_bits(&work);
     set_origin(&work, out);
     out->taps = (struct stk_taps){
         .outputs = axis->outputs,

@@ -4,7 +4,7 @@ import os
 
 FILTERS = ["nearest", "box", "bilinear", "hamming", "bicubic", "lanczos"]
 OK, CORRUPT, UNSUPPORTED, MEMORY, ARGUMENT = 0, -1, -2, -3, -4
-HORIZONTAL, TALL_VERTICAL, SHRINK_VERTICAL = range(3)
+HORIZONTAL, TALL_VERTICAL, SHRINK_VERTICAL, TORCH = range(4)
 
 
 class Info(c.Structure):

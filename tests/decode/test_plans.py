@@ -38,7 +38,7 @@ def test_boxes_outside_of_the_crop(box):
 
 @pytest.mark.parametrize("field, value", (
     ("width", 0), ("height", 0), ("channels", 0), ("channels", 2), ("channels", 5), ("filter", 6),
-    ("order", 3), ("flip", 4), ("layout", 2), ("layout", 3), ("type", 2), ("type", 1)))
+    ("order", 4), ("flip", 4), ("layout", 2), ("layout", 3), ("type", 2), ("type", 1)))
 def test_fields_that_have_no_such_value(field, value):
     plan = decoder.plan_for((40, 30), out=(4, 4))
     setattr(plan, field, value)
@@ -134,6 +134,67 @@ def test_four_real_channels_are_all_resized():
 def test_channels_of_an_image_and_of_a_plan(own, wanted, result):
     plan = decoder.plan_for((8, 8), channels=wanted)
     assert ONE.transform(bytes(8 * 8 * 4), (8, 8), own, plan)[0] == result
+
+
+def torchs_weights(size, out, filter):
+    """[(the first input, the weights as whole numbers)...] of an axis, and the bits of their fractions: as torch
+    resizes bytes, with antialias."""
+    scale = size / out
+    stretch = max(scale, 1.0)
+    support = (2 if filter == "bicubic" else 1) * stretch
+
+    def curve(x):
+        x = abs(x)
+        if filter == "bilinear":
+            return max(1 - x, 0.0)
+        if x < 1:
+            return (1.5 * x - 2.5) * x * x + 1
+        return ((-0.5 * x + 2.5) * x - 4) * x + 2 if x < 2 else 0.0
+
+    found = []
+    for o in range(out):
+        center = scale * (o + 0.5)
+        first = max(int(center - support + 0.5), 0)
+        weights = [curve((i - center + 0.5) / stretch) for i in range(first, min(int(center + support + 0.5), size))]
+        found.append((first, [each / sum(weights) for each in weights]))
+    largest = max(max(weights) for _, weights in found)
+    bits = next((n for n in range(22) if int(0.5 + largest * 2**(n + 1)) >= 2**15), 22)
+    return [(first, [int(each * 2**bits + (0.5 if each >= 0 else -0.5)) for each in weights])
+            for first, weights in found], bits
+
+
+def resized_as_torch(pixels, out, filter):
+    """The horizontal pass, then the vertical one, each rounded to bytes."""
+    for axis, size in ((1, out[0]), (0, out[1])):
+        if size == pixels.shape[axis]:
+            continue
+        weights, bits = torchs_weights(pixels.shape[axis], size, filter)
+        lines = numpy.moveaxis(pixels, axis, 0).astype(int)
+        sums = [sum(w * lines[first + i] for i, w in enumerate(each)) for first, each in weights]
+        made = numpy.clip((numpy.array(sums) + 2**(bits - 1)) >> bits, 0, 255)
+        pixels = numpy.moveaxis(made, 0, axis).astype(numpy.uint8)
+    return pixels
+
+
+@pytest.mark.parametrize("filter", ("bilinear", "bicubic"))
+@pytest.mark.parametrize("channels", (1, 3))
+def test_bytes_are_resized_as_by_torch(filter, channels):
+    """Its weights have fewer bits, as many as the largest one of all leaves room for, wanted or not."""
+    choose, differ = random.Random(filter), 0
+    for case in range(60):
+        (width, height), out = ([choose.randint(1, 70) for _ in range(2)] for _ in range(2))
+        pixels = numpy.random.default_rng(case).integers(0, 256, (height, width, channels), dtype=numpy.uint8)
+        left, flip = choose.randrange(out[0]), choose.randrange(2)
+        window = left, 0, choose.randint(left + 1, out[0]), out[1]
+        plans = [decoder.plan_for((width, height), out=out, filter=filter, order=order, channels=channels, flip=flip,
+                                  window=window) for order in (decoder.TORCH, decoder.HORIZONTAL)]
+        expected = resized_as_torch(pixels, out, filter)[:, left:window[2]]
+        expected = expected[:, ::-1] if flip else expected
+        for one in exact.DECODERS.values():
+            own, pillows = (one.transform(pixels.tobytes(), (width, height), channels, plan) for plan in plans)
+            assert own == (decoder.OK, expected.tobytes()), (width, height, out)
+            differ += own != pillows
+    assert differ, "Pillow's weights serve as well"
 
 
 def test_tables_are_rounded_step_by_step():
