@@ -35,7 +35,7 @@ def _constants_for(mean, std):
 
 def _is_plain(tensor):
     return (type(tensor) is torch.Tensor and tensor.dtype is torch.float32 and tensor.ndim == 3
-            and tensor.device.type == "cpu" and tensor.is_contiguous()
+            and tensor.device.type == "cpu" and tensor.stride() == (tensor.shape[1] * tensor.shape[2], tensor.shape[2], 1)
             and not tensor.requires_grad and not torch.jit.is_tracing() and not _compiling())
 
 
