@@ -73,6 +73,19 @@ def pair_v2():
     return lambda path: transform(Image.open(path).convert("RGB"), 3)
 
 
+def usual_v2():
+    from torchvision.transforms import v2
+    return [v2.RandomResizedCrop(SIZE, antialias=True), v2.RandomHorizontalFlip(), v2.ToDtype(torch.float32, scale=True),
+            v2.Normalize(MEAN, STD)]
+
+
+def documented_v2():
+    """As torchvision's pages have it: the tensor first."""
+    from torchvision.transforms import v2
+    transform = v2.Compose([v2.ToImage(), v2.ToDtype(torch.uint8, scale=True), *usual_v2()])
+    return lambda path: transform(Image.open(path).convert("RGB"))
+
+
 def turned():
     """Photographs that lie on their side, as their EXIF says."""
     from PIL import ImageOps
@@ -123,8 +136,16 @@ def io_usual():
     return lambda path: transform(decode_jpeg(read_file(path)))
 
 
+def io_v2():
+    from torchvision.io import decode_image, read_file
+    from torchvision.transforms import v2
+    transform = v2.Compose(usual_v2())
+    return lambda path: transform(decode_image(read_file(path)))
+
+
 RECIPES = {"torchvision, ImageFolder": imagefolder, "webdataset's pil": webdataset_pil,
            "HF parquet + torchvision": hf_parquet, "v2.Compose of (image, label)": pair_v2,
+           "v2 as documented, ToImage first": documented_v2, "torchvision.io.decode_image + v2": io_v2,
            "EXIF orientation 6, exif_transpose": turned,
            "np.array(Image.open())": array_of_pillow,
            "cv2.imread": cv2_imread, "cv2.imread + RandomResizedCrop, as albumentations": cv2_usual,

@@ -1,5 +1,7 @@
 """torchvision's pipelines give the same under the hook and with some of its functions replaced."""
 
+import importlib.util
+
 import pytest
 import torchvision
 
@@ -104,3 +106,26 @@ def test_epochs_from_forms(tell, folder, workers, kind, version, store):
     assert 0 < first["unread"] < second["unread"]
     record("torchvision", f"ImageFolder from forms, {kind}, {workers} workers", version,
            "four epochs", "same")
+
+
+needs_tv_tensors = pytest.mark.skipif(importlib.util.find_spec("torchvision.tv_tensors") is None, reason="no tv_tensors")
+
+
+@needs_tv_tensors
+def test_images_that_are_tensors(tell, version):
+    """Lazy tensors differ in nothing from torchvision's, views and thin tensors included."""
+    count = 20000 if ALL else 2000
+    plain, hooked = (tell(how, "tensors.py", count, 0) for how in ("plainly", "hooked"))
+    assert_no_difference(plain["outcomes"], hooked["outcomes"])
+    assert plain["lazy"] == 0 and hooked["lazy"] > count / 10
+    record("torchvision", "images that are tensors", version, f"{count} pipelines", "same")
+
+
+@needs_tv_tensors
+def test_a_resize_that_differs_is_left_to_torch(tell):
+    """torch's code for processors without AVX2 gives other bytes."""
+    env = {"ATEN_CPU_CAPABILITY": "default"}
+    plain, hooked, usual = (tell(how, "tensors.py", 300, 0, env=more)
+                            for how, more in (("plainly", env), ("hooked", env), ("hooked", {})))
+    assert_no_difference(plain["outcomes"], hooked["outcomes"])
+    assert 0 < hooked["lazy"] < usual["lazy"]

@@ -25,8 +25,8 @@ sys.path.append(str(pathlib.Path(__file__).resolve().parents[3] / "lib"))
 import failing  # noqa: E402
 
 MEAN, STD = [0.4, 0.5, 0.6], [0.2, 0.3, 0.4]
-MODULES = ("exact", "inspection", "lazy_images", "normalize", "others", "pipeline", "replaced", "rng", "steps",
-           "tensor_tail")
+MODULES = ("exact", "inspection", "lazy_images", "lazy_tensors", "normalize", "others", "pipeline", "replaced", "rng",
+           "steps", "tensor_resize", "tensor_tail")
 CACHES = {"inspection": ("_known",), "normalize": ("_constants",), "pipeline": ("_chains",),
           "rng": ("_log_ratios",), "steps": ("_known",), "tensor_tail": ("_tails",)}
 ORDINARY = Image.fromarray(numpy.random.RandomState(3).randint(0, 256, (60, 50, 3)).astype("uint8"))
@@ -64,6 +64,10 @@ DO = {**{chain: composed(chain) for chain in chains(T)},
       "refused": lambda image: T.RandomResizedCrop.get_params(image, [0.1, 1.0], [2.0, 0.5]),
       "crop": T.RandomResizedCrop(30), "folder": lambda image: folder.pil_loader(sys.argv[1])}
 if v2 is not None:
+    tensors = [v2.ToImage(), v2.RandomResizedCrop(30), v2.RandomHorizontalFlip(), own, v2.Resize(20),
+               v2.ToDtype(torch.float32, scale=True), v2.Normalize(MEAN, STD)]
+    DO.update({"v2 tensors": v2.Compose(tensors), "v2 tensor": lambda image: v2.Compose(tensors[1:])(F.pil_to_tensor(image)),
+               "v2 view": v2.Compose([v2.PILToTensor(), v2.CenterCrop(9)])})
     DO.update({f"v2 {chain}": composed(chain, v2) for chain in chains(v2)}, **{"v2 crop": v2.RandomResizedCrop(30),
         "v2 label": lambda image: composed("train", v2)(image, 3), "v2 refused": lambda image: composed("own", v2)({"a": image})})
 

@@ -14,10 +14,11 @@ _known = {}  # {a transform's id: (its parts, its Inspection)}. The transform it
 
 
 class Inspection:
-    __slots__ = ("step", "start", "link")
+    __slots__ = ("step", "start", "link", "tensor_step")
 
-    def __init__(self, step=None, start=None, link=None):
+    def __init__(self, step=None, start=None, link=None, tensor_step=None):
         self.step = step  # the tuple for core/steps (steps.py)
+        self.tensor_step = tensor_step  # the same for a tensor of bytes
         self.start = start  # the key of a chain that begins with it (tensor_tail.py)
         self.link = link  # the key of a further transform in a chain
 
@@ -41,7 +42,8 @@ def _inspect(transform):
     seen = exact.seen(transform)  # first: another thread may change the transform meanwhile
     if not exact.is_bare(transform):
         return NOTHING
-    each = Inspection(steps.step_of(transform), *tensor_tail.keys_of(transform))
+    step = steps.step_of(transform)
+    each = Inspection(step, *tensor_tail.keys_of(transform), steps.tensor_step_of(transform, step))
     if seen is not None:
         cache.put(_known, id(transform), (seen, each), _MOST)
     return each

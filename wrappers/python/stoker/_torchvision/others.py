@@ -1,6 +1,6 @@
 """An image among values that torchvision.transforms.v2 hands on as they are, such as its label."""
 
-from . import exact, pipeline
+from . import exact, lazy_tensors, pipeline
 from .tensor_tail import is_pillows
 
 _HANDED_ON = (int, float, str, bytes, bool, type(None))
@@ -23,4 +23,6 @@ def run(transforms, inputs):
 def _image_at(parts):
     """Returns the place of the only image, if all else is handed on; else None."""
     images = [at for at, part in enumerate(parts) if type(part) not in _HANDED_ON]
-    return images[0] if len(images) == 1 and is_pillows(parts[images[0]]) else None
+    if len(images) != 1 or not (is_pillows(parts[images[0]]) or lazy_tensors.is_image(parts[images[0]])):
+        return None
+    return images[0]

@@ -7,13 +7,16 @@ is, with an image of Pillow's.
 
 import itertools
 
+import torch
+
 from .._base import cache
 from .._base.own import attempt
-from . import lazy_images, rng, tensor_tail
+from . import lazy_images, lazy_tensors, rng, tensor_tail
 from .calls import called
 from .exact import functions_are_own
 from .inspection import NOTHING, inspect
 from .lazy_images import LazyImage
+from .lazy_tensors import LazyTensor
 
 _MOST_STEPS = 16  # STEPS_MOST
 
@@ -28,9 +31,9 @@ def run(transforms, image, end=None):
         if known:
             image, at = _at_once(transforms, at, image, end)
         if at < len(transforms):
-            image = called(transforms[at], _ordinary(image) if type(image) is LazyImage else image)
+            image = called(transforms[at], _ordinary(image) if isinstance(image, LazyImage) else image)
             at += 1
-    return _ended(image, end) if type(image) is LazyImage else image
+    return _ended(image, end) if isinstance(image, LazyImage) else image
 
 
 def _are_known():
@@ -42,23 +45,24 @@ def _at_once(transforms, at, image, end):
     """Runs transforms at once as far as possible. Returns (the result, the place of the transform to be called next).
     After an error of the package's own, an image that can be done again is returned unchanged."""
     if end is not None or type(image) is LazyImage:
-        return _noted(transforms, at, image, end)
-    return rng.as_one(_noted, transforms, at, image, None) or (image, at)
+        return _noted(transforms, at, image, end, False)
+    return rng.as_one(_noted, transforms, at, image, None, True) or (image, at)
 
 
-def _noted(transforms, at, image, end):
+def _noted(transforms, at, image, end, is_kept):
+    """`is_kept`: after an error the image is done again, so it may become a lazy tensor."""
     found = inspect(transforms)
     while at < len(transforms):
         each = found[at] if at < len(found) else NOTHING
         if each.step is not None:
-            if type(image) is not LazyImage:
-                image = lazy_images.of_waiting(image) or image
-            noted = image.note(_steps(found[at:])) if type(image) is LazyImage else 0
+            if not isinstance(image, LazyImage):
+                image = lazy_images.of_waiting(image) or (is_kept and lazy_tensors.of_tensor(image)) or image
+            noted = image.note(_steps(found[at:], type(image))) if isinstance(image, LazyImage) else 0
             if noted:
                 at += noted
                 continue
-        elif each.start is not None:
-            done = _end(transforms, found, at, image, end)
+        elif each.start is not None or each.link is not None:
+            done = _end(transforms, found, at, image, end, is_kept)
             if done is not None:
                 image, at = done
                 continue
@@ -94,12 +98,13 @@ def make_tensor(transforms, base):
     if not _are_known() or not all(isinstance(transform, base) for transform in transforms):
         return False
     found = inspect(transforms)
-    return all(map(_is_known, found)) and any(each.start is not None for each in found)
+    return all(map(_is_known, found)) and any(each.start is not None or each.link is not None for each in found)
 
 
-def _steps(found):
-    """Returns the steps at the beginning of these Inspections."""
-    return tuple([each.step for each in itertools.takewhile(lambda each: each.step is not None, found[:_MOST_STEPS])])
+def _steps(found, kind=LazyImage):
+    """Returns the steps at the beginning of these Inspections, for this kind of lazy image."""
+    steps = [each.tensor_step if kind is LazyTensor else each.step for each in found[:_MOST_STEPS]]
+    return tuple(itertools.takewhile(lambda step: step is not None, steps))
 
 
 def _is_known(each):
@@ -116,38 +121,47 @@ def _tail_from(transforms, found, at, mode):
 
 
 def _ended(image, end):
-    return end(image, None) if end is not None and type(image) is LazyImage else _ordinary(image)
+    return end(image, None) if end is not None and isinstance(image, LazyImage) else _ordinary(image)
 
 
 def _ordinary(image):
-    return image.image() if type(image) is LazyImage else image
+    return image.image() if isinstance(image, LazyImage) else image
 
 
-def _chain(found):
-    """Returns the key of the longest chain at the beginning of these Inspections: a tuple with an element for each
-    transform of the chain."""
-    key = _chains.get(found)
+def _chain(found, kind=LazyImage):
+    """Returns the key of the longest chain at the beginning of these Inspections, for this kind of lazy image: a tuple
+    with an element for each transform of the chain."""
+    key = _chains.get((found, kind))
     if key is None:
         links = itertools.takewhile(lambda link: link is not None, [each.link for each in found[1:]])
-        key = cache.put(_chains, found, (found[0].start, *links))
+        key = cache.put(_chains, (found, kind), (found[0].link if kind is LazyTensor else found[0].start, *links))
     return key
 
 
-def _end(transforms, found, at, image, end):
-    """Returns (tensor, the next transform's place) if a chain that makes a tensor begins here; else None."""
-    lazy = _lazy_of(image)
-    key = _chain(tuple(found[at:]))
-    tail = None if lazy is None else tensor_tail.tail_of(transforms, at, key, lazy.mode)
+def _end(transforms, found, at, image, end, is_kept):
+    """Returns (tensor, the next transform's place) if a chain that makes a tensor begins here; else None. If a step
+    follows, the tensor is a lazy one."""
+    lazy = _lazy_of(image, is_kept)
+    key = (None,) if lazy is None else _chain(tuple(found[at:]), type(lazy))
+    tail = None if key[0] is None else tensor_tail.tail_of(transforms, at, key, lazy.mode)
     if tail is None:
         return None
-    if lazy is image and end is not None and at + len(key) == len(transforms):
-        return end(image, tail), len(transforms)
-    return lazy.tensor(tail), at + len(key)
+    after = at + len(key)
+    if lazy is image and end is not None and after == len(transforms):
+        return end(image, tail), after
+    if is_kept and tail.is_bytes() and after < len(found) and found[after].tensor_step is not None:
+        made = lazy_tensors.of_lazy(lazy, tail.like or torch.Tensor)
+        if made is not None:
+            return made, after
+    if type(lazy) is LazyTensor and tail.is_bytes() and not lazy.is_new():
+        return None
+    return lazy.tensor(tail), after
 
 
-def _lazy_of(image):
+def _lazy_of(image, is_kept=False):
     """Returns the lazy image for an image of which a tensor is to be made in one pass, or None."""
-    lazy = image if type(image) is LazyImage else lazy_images.of_image(image)
+    lazy = image if isinstance(image, LazyImage) else lazy_images.of_image(image) or (
+        is_kept and lazy_tensors.of_tensor(image)) or None
     return None if lazy is None or min(lazy.size) < 2 else lazy  # the strides of thin tensors have rules of their own
 
 

@@ -7,7 +7,7 @@ made from the transform's attributes, and holds for as long as its Inspection (i
 from .. import _core
 from .._pillow import check
 from .._pillow.plan import FILTERS
-from . import exact, rng
+from . import exact, rng, tensor_resize
 from .exact import F, T
 
 _NO_VALUES = (0.0,) * 6
@@ -29,6 +29,18 @@ def step_of(transform):
     """Returns the step of a transform as it is now, or None: the transform is called as it is. The step is (kind, filter,
     height, width, values), and for a crop that may reach beyond the image the colour of what it finds there."""
     return _finder_of(type(transform))(transform)
+
+
+def tensor_step_of(transform, step):
+    """Returns the step for a tensor of bytes, of a transform that has this step for an image; or None. Transforms of v1
+    resize floats, and return another class of tensor."""
+    if step is None or getattr(exact.v2(), type(transform).__name__, None) is not type(transform):
+        return None
+    if step[0] in (_core.STEP_RESIZE, _core.STEP_REGION):
+        is_same = transform.antialias is True and step[1] in tensor_resize.proven()
+    else:
+        is_same = step[0] not in (_core.STEP_CROP, _core.STEP_CROP_EACH) or not any(step[4][:4])
+    return step if is_same else None
 
 
 def _unknown(transform):

@@ -52,6 +52,10 @@ class TensorTail:
             tensor = torch.empty_strided(shape, strides, dtype=self._dtype, device=_CPU)
         return tensor, _core.memory_at(tensor.data_ptr(), channels * plane * self._item_bytes)
 
+    def is_bytes(self):
+        """Returns true if the tensor has the bytes of the image."""
+        return self.end[2] == U8
+
     def finished(self, tensor):
         return tensor if self.like is None else tensor.as_subclass(self.like)
 
@@ -104,7 +108,7 @@ def know_v2():
     if module is not _known_v2:
         _known_v2 = module
         _add(_starts, module, ("ToTensor", "PILToTensor", "ToImage"), _no_key)
-        _add(_links, module, ("ToPureTensor",), _no_key)
+        _add(_links, module, ("ToImage", "ToPureTensor"), _no_key)
         _add(_links, module, ("Normalize",), _normalize_key)
         _add(_links, module, ("ConvertImageDtype", "ToDtype"), _dtype_key)
 
@@ -137,8 +141,9 @@ _tails = {}
 
 
 def tail_of(transforms, at, key, mode):
-    """Returns the TensorTail of the chain with this key, or None if one pass cannot do it."""
-    if mode not in _CHANNELS or torch.get_default_dtype() is not torch.float32:
+    """Returns the TensorTail of the chain with this key, or None if one pass cannot do it. The mode is an image's, or
+    (class, layout) of a tensor of bytes."""
+    if mode not in _CHANNELS and type(mode) is not tuple or torch.get_default_dtype() is not torch.float32:
         return None
     try:
         return _tails[key, mode]
@@ -152,8 +157,12 @@ def tail_of(transforms, at, key, mode):
 
 
 def _ramp(mode):
-    channels = _CHANNELS[mode]
+    channels = _CHANNELS.get(mode, 3)
     values = bytes(value for value in range(256) for _ in range(channels))
+    if type(mode) is tuple:
+        kind, layout = mode
+        pixels = torch.frombuffer(bytearray(values), dtype=torch.uint8).view(16, 16, 3).permute(2, 0, 1)
+        return (pixels if layout == HWC else pixels.contiguous()).as_subclass(kind)
     image = Image.frombytes(mode, (16, 16), values)
     image.__class__ = _Ramp
     return image
@@ -165,7 +174,7 @@ def _find_tail(transforms, mode):
     with rows.paused(), torch.inference_mode(False), torch.no_grad():
         for transform in transforms:
             image = transform(image)
-    channels = _CHANNELS[mode]
+    channels = _CHANNELS.get(mode, 3)
     if image.shape != (channels, 16, 16) or image.device.type != "cpu" or image.requires_grad:
         return None
     layout = {(256, 16, 1): CHW, (1, 16 * channels, channels): HWC}.get(image.stride())
@@ -179,6 +188,11 @@ def _find_tail(transforms, mode):
             return None
         return TensorTail(channels, layout, U8, None, like)
     return TensorTail(channels, layout, F32, values.numpy().tobytes(), like)
+
+
+def of_bytes(kind, layout):
+    """Returns the TensorTail that makes a tensor of this class and layout of a colour image's bytes."""
+    return TensorTail(3, layout, U8, None, None if kind is torch.Tensor else kind)
 
 
 # ---- the images that it is for ----

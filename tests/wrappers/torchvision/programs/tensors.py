@@ -1,0 +1,117 @@
+"""Random pipelines of v2 whose images are tensors of bytes: of ToImage, or given as tensors. Prints the outcomes, and how
+many tensors Stoker made of lazy tensors. Arguments: the number of cases, and the first one.
+"""
+
+import io
+import json
+import random
+import sys
+
+import numpy
+import saying
+import torch
+from PIL import Image
+from torchvision import transforms as T
+from torchvision import tv_tensors
+from torchvision.transforms import InterpolationMode, v2
+
+VALUES = [0.485, 0.456, 0.406], [0.229, 0.224, 0.225]
+SIZES = (1, 1), (5, 1), (2, 2), (31, 40), (64, 48), (50, 33), (7, 90)
+made = {"lazy": 0}
+
+
+def geometry(choose):
+    """One transform, of those that a lazy tensor notes and of others."""
+    side, module = choose.choice((1, 2, 3, 8, 16, 33)), choose.choice((v2, v2, v2, T))
+    mode = choose.choice((InterpolationMode.BILINEAR, InterpolationMode.BILINEAR, InterpolationMode.BICUBIC,
+                          InterpolationMode.NEAREST, InterpolationMode.BOX))
+    padding = choose.choice((0, 2))
+    return choose.choice((
+        lambda: v2.RandomResizedCrop(side, interpolation=mode, antialias=choose.choice((True, True, True, False))),
+        lambda: v2.RandomResizedCrop((side, 20)), lambda: module.RandomHorizontalFlip(choose.choice((0.5, 1.0, 0.0))),
+        lambda: module.RandomVerticalFlip(), lambda: v2.Resize(side, mode), lambda: v2.Resize((side, 11)),
+        lambda: module.CenterCrop(side), lambda: module.RandomCrop(side), lambda: v2.RandomCrop(side, padding=padding),
+        lambda: v2.RandomCrop(side, pad_if_needed=True), lambda: T.Resize(side, antialias=True),
+        lambda: v2.ColorJitter(0.3), lambda: v2.RandomRotation(10), lambda: v2.Resize(side, max_size=40)))()
+
+
+def pipeline(choose):
+    scale, normalize = v2.ToDtype(torch.float32, scale=True), v2.Normalize(*VALUES)
+    begin = choose.choice(([], [v2.ToImage()], [v2.ToImage(), v2.ToDtype(torch.uint8, scale=True)], [v2.PILToTensor()],
+                           [T.PILToTensor()]))
+    end = choose.choice(([], [scale], [scale, normalize], [scale, normalize, v2.ToPureTensor()],
+                         [T.ConvertImageDtype(torch.float32), T.Normalize(*VALUES)], [v2.ToPureTensor()],
+                         [v2.ToDtype(torch.float32)], [v2.ToImage(), scale]))
+    middle = [geometry(choose) for _ in range(choose.choice((0, 1, 1, 2, 2, 3, 4)))]
+    return choose.choice((v2.Compose, v2.Compose, T.Compose))(begin + middle + end or [v2.ToImage()])
+
+
+def jpeg(pixels, size):
+    out = io.BytesIO()
+    Image.fromarray(pixels).resize((size[0] * 2 + 8, size[1] * 2 + 8)).save(out, "JPEG")
+    return Image.open(out)
+
+
+def picture(choose):
+    size = choose.choice(SIZES)
+    pixels = numpy.random.RandomState(choose.randrange(50)).randint(0, 256, (size[1], size[0], 3)).astype("uint8")
+    tensor = torch.from_numpy(pixels).permute(2, 0, 1)
+    return choose.choice((
+        lambda: Image.fromarray(pixels), lambda: Image.fromarray(pixels[..., 0]), lambda: jpeg(pixels, size),
+        lambda: jpeg(pixels, size), lambda: tv_tensors.Image(tensor), lambda: tensor, lambda: tensor.contiguous(),
+        lambda: tensor / 255))()
+
+
+def inputs(choose, image, transform):
+    """The image alone, or beside its label."""
+    ways = ((image,), (image,), (image, 3), ((image, "a"),), ({"image": image, "label": 7},))
+    return ways[choose.randrange(len(ways)) if type(transform) is v2.Compose else 0]
+
+
+def shares(result, image):
+    """Returns true if the result is the image, and true if it has its memory."""
+    if not isinstance(result, torch.Tensor) or not isinstance(image, torch.Tensor):
+        return result is image
+    return result is image, result.untyped_storage().data_ptr() == image.untyped_storage().data_ptr()
+
+
+def outcome(case):
+    choose = random.Random(case)
+    transform, image = pipeline(choose), picture(choose)
+    given = inputs(choose, image, transform)
+    saying.seed(case)
+
+    def run():
+        result = transform(*given)
+        return result, shares(result, image)
+    return saying.outcome(run)
+
+
+def unchanged():
+    """Transforms that change nothing, and what the result has of the image."""
+    tensor = torch.zeros(33, 50, 3, dtype=torch.uint8).permute(2, 0, 1)
+    chains = [v2.Resize(33)], [v2.RandomHorizontalFlip(0.0)], [v2.CenterCrop((33, 50))], [v2.ToImage(), v2.Resize(33)]
+    return [shares(v2.Compose(chain)(image), image) for chain in chains for image in (tensor, tv_tensors.Image(tensor))]
+
+
+def count_lazy():
+    package = saying.package()
+    module = package and sys.modules.get(package.__name__ + "._torchvision.lazy_tensors")
+    if not module:
+        return
+    plain = module.LazyTensor.tensor
+
+    def tensor(lazy, tail):
+        made["lazy"] += 1
+        return plain(lazy, tail)
+    module.LazyTensor.tensor = tensor
+
+
+def main():
+    count_lazy()
+    first, count = int(sys.argv[2]), int(sys.argv[1])
+    outcomes = {case: outcome(case) for case in range(first, first + count)}
+    print(json.dumps({"outcomes": {**outcomes, "unchanged": saying.outcome(unchanged)}, **made}))
+
+
+main()

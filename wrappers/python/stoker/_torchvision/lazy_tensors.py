@@ -1,0 +1,132 @@
+"""Lazy images that stand for a tensor of bytes: for what ToImage makes, or a decoder of torchvision.io.
+
+Such a tensor has three channels, and its memory the order of an image's pixels, HWC. Steps are noted as for images, with
+torch's own resize in the place of Pillow's. It gives HWC again if the rows of its input lie without gaps, else CHW: a crop
+is a view. Not all that torch does is done here. Its views, its padding and tensors of a single row are not: ValueError then
+leaves all of it to torchvision.
+"""
+
+import sys
+
+import torch
+
+from .._pillow.plan import CHW, HWC, Plan
+from . import rng, tensor_tail
+from .lazy_images import LazyImage
+
+TORCHS = 3  # enum stk_pass_order
+_CROP = 4  # numbers of a box
+
+_dispatch_modes = getattr(torch._C, "_len_torch_dispatch_stack", lambda: 0)
+_is_compiling = getattr(getattr(torch, "compiler", None), "is_compiling", lambda: False)
+
+
+class LazyTensor(LazyImage):
+    __slots__ = ("like", "_whole", "_is_new", "_resized", "_was_noted")
+
+    def __init__(self, plan, like, is_new, **where):
+        """The plan neither resizes nor flips."""
+        super().__init__(plan, 3, **where)
+        self.like = like  # the class of the tensor
+        self._whole = plan.crop
+        self._is_new = is_new  # false for a tensor that the program has
+        self._resized = None  # the layout after the resize, if it is not that of a crop of the whole
+        self._was_noted = False
+
+    @property
+    def mode(self):
+        return self.like, self.layout()
+
+    def note(self, steps):
+        noted = super().note(steps)
+        self._heed_thin()
+        self._was_noted |= noted > 0
+        return noted
+
+    def _do(self, rest, step):
+        self._heed_thin()
+        if len(rest) == _CROP:
+            raise ValueError("the padding is torch's own")
+        layout = self._layout_resized()
+        super()._do(rest, step)
+        self._whole, self._is_new, self._resized = self._plan.crop, True, layout
+
+    def _heed_thin(self):
+        left, top, right, bottom = self._plan.crop
+        if min(right - left, bottom - top, *self._plan.target, *self.size) < 2:
+            raise ValueError("the strides of thin tensors have rules of their own")
+
+    def passes(self):
+        return TORCHS
+
+    def layout(self):
+        """Returns the order of the result's memory."""
+        if not self._plan.filter:
+            return HWC
+        return _without_gaps(self._plan.crop, self._whole) if self._resized is None else self._resized
+
+    def _layout_resized(self):
+        """Returns the layout of a further resize's result."""
+        plan = self._plan
+        if plan.flip:
+            if plan.window is not None or plan.crop != self._whole:
+                raise ValueError("a flip before a crop fills gaps, and one behind it does not")
+            return self.layout()
+        if not plan.filter:
+            return _without_gaps(plan.crop, self._whole)
+        return CHW if plan.window is not None and self.size[0] != plan.target[0] else self.layout()
+
+    def is_new(self):
+        """Returns true if torchvision would make a new tensor of it, no view of another one."""
+        plan = self._plan
+        if plan.window is not None:
+            return False
+        return plan.filter != 0 or (plan.crop == self._whole and (plan.flip != 0 or self._is_new))
+
+    def image(self):
+        """Returns the result as a tensor of bytes."""
+        if self._original is not None and not (self._was_noted and self.like is not torch.Tensor):
+            return self._original
+        if not self.is_new():
+            raise ValueError("a crop is a view of the whole, and an unchanged image may be wrapped anew")
+        return self.tensor(tensor_tail.of_bytes(*self.mode))
+
+    def as_class(self, like):
+        """Returns the lazy tensor of another class."""
+        self._changes()
+        self.like = like
+        return self
+
+
+def _without_gaps(crop, whole):
+    """Returns the layout of what is resized of a crop."""
+    return HWC if crop[2] - crop[0] == whole[2] - whole[0] else CHW
+
+
+def of_lazy(lazy, like):
+    """Returns the lazy tensor of a class for the tensor of bytes that is made of a lazy image; None if it is to be made
+    now."""
+    if type(lazy) is LazyTensor:
+        return lazy.as_class(like)
+    if lazy.mode != "RGB" or lazy._plan.filter or lazy._plan.flip:
+        return None
+    lazy._changes()
+    return LazyTensor(lazy._plan, like, True, pixels=lazy._pixels, image=lazy._image)
+
+
+def is_image(value):
+    """Returns true for a tensor that v2 takes for an image."""
+    tv_tensors = sys.modules.get("torchvision.tv_tensors")
+    return type(value) is torch.Tensor or (tv_tensors is not None and type(value) is tv_tensors.Image)
+
+
+def of_tensor(tensor):
+    """Returns the lazy tensor of a tensor of bytes, or None."""
+    if not is_image(tensor) or tensor.dtype is not torch.uint8 or tensor.ndim != 3 or tensor.device.type != "cpu":
+        return None
+    channels, height, width = tensor.shape
+    if (channels != 3 or min(height, width) < 2 or tensor.stride() != (1, 3 * width, 3) or torch.jit.is_tracing()
+            or _is_compiling() or _dispatch_modes() or not rng.can_draw()):
+        return None
+    pixels = tensor.as_subclass(torch.Tensor).permute(1, 2, 0).numpy()
+    return LazyTensor(Plan.whole(None, (width, height)), type(tensor), False, pixels=pixels, original=tensor)

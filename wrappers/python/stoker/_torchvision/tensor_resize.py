@@ -1,0 +1,63 @@
+"""Compares the decoder's resize of bytes with that of v2's tensors, once, as _pillow/check.py does with Pillow's.
+
+torch has several kinds of code for it, and chooses by the processor. On some the result is another.
+"""
+
+import torch
+import torchvision
+
+from .. import _core
+from .._pillow.plan import HWC, U8, Plan
+from .._proof import answers
+from . import exact
+from .exact import T
+from .lazy_tensors import TORCHS
+
+_MODES = {2: T.InterpolationMode.BILINEAR, 4: T.InterpolationMode.BICUBIC}  # by the decoder's numbers
+# (width, height) and what it becomes: smaller, larger, one axis, much smaller.
+_SIZES = (((37, 53), (19, 7)), ((23, 9), (50, 41)), ((64, 31), (64, 12)), ((30, 48), (17, 48)), ((201, 157), (11, 96)),
+          ((160, 120), (112, 112)))
+
+_proven = None
+
+
+def proven():
+    """Returns the decoder's numbers of the filters whose resizes are the same. The first call finds them."""
+    global _proven
+    if _proven is None:
+        _proven = answers.remembered(_name(), _from_text)
+    if _proven is None:
+        _proven = frozenset(filter for filter in _MODES if all(_is_same(filter, *sizes) for sizes in _SIZES))
+        answers.remember(_name(), " ".join(map(str, sorted(_proven))))
+    return _proven
+
+
+def _name():
+    capability = getattr(torch.backends, "cpu", None) and torch.backends.cpu.get_cpu_capability()
+    return answers.name_of("torch", torch.__version__, [torchvision.__version__, capability], [torch._C.__file__])
+
+
+def _from_text(text):
+    return frozenset(map(int, text.split()))
+
+
+def _pixels(size):
+    """Returns pixels without a pattern, and some of the largest differences."""
+    count = size[0] * size[1] * 3
+    values = bytearray(n * n * 7 + n // 5 & 255 for n in range(count))
+    values[count // 2:] = bytes(255 * (value > 127) for value in values[count // 2:])
+    return values
+
+
+def _is_same(filter, size, wanted):
+    try:
+        pixels = _pixels(size)
+        plan = Plan.whole(None, size).resized(wanted, filter)
+        own = _core.transform(pixels, (*size, 3), plan.request(3, HWC, U8, None, TORCHS), None)
+        with torch.inference_mode(False), torch.no_grad():
+            tensor = torch.frombuffer(pixels, dtype=torch.uint8).view(size[1], size[0], 3).permute(2, 0, 1)
+            theirs = exact.v2().functional.resize(tensor, list(wanted[::-1]), interpolation=_MODES[filter], antialias=True)
+        return theirs.stride() == (1, 3 * wanted[0], 3) and theirs.permute(1, 2, 0).numpy().tobytes() == own
+    except Exception:
+        return False
+
