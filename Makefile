@@ -211,10 +211,10 @@ bench-gpu: all ## on a machine with a GPU: stoker.Loader against pin_memory, tim
 
 SOURCES := $(shell find base cache preload cli decode store ring gpu wrappers tests bench -name '*.[ch]' 2>/dev/null)
 
-# The command's own help (cli/help/help.c) makes the pages for man and the completion for bash.
-manual: $(B)/stoker ## write docs/man and docs/completion.bash anew
+# The command's own help (cli/help/help.c) makes the pages for man and the completions.
+manual: $(B)/stoker ## write docs/man and docs/completion.* anew
 	@$(PYTHON) scripts/manual.py $(B)/stoker docs/man
-	@$(B)/stoker help --completion >docs/completion.bash
+	@for shell in bash zsh fish; do $(B)/stoker help --completion $$shell >docs/completion.$$shell; done
 
 # Editors and clang's tools ask for this file: the commands that compile, as `make` would run them.
 .PHONY: compile_commands.json
@@ -248,6 +248,11 @@ define MANIFEST
 755 $(B)/stoker bin/stoker
 755 $(B)/libstoker.so $(LIBRARY)
 644 docs/completion.bash share/bash-completion/completions/stoker
+644 docs/completion.zsh share/zsh/site-functions/_stoker
+644 docs/completion.fish share/fish/vendor_completions.d/stoker.fish
+644 LICENSE share/doc/stoker/LICENSE
+644 README.md share/doc/stoker/README.md
+644 CHANGELOG.md share/doc/stoker/CHANGELOG.md
 $(MANUAL_MANIFEST)
 $(PY_MANIFEST)
 endef

@@ -8,6 +8,7 @@
 #include "base/options.h"
 #include "cli/doctor/doctor.h"
 #include "cli/help/help.h"
+#include "cli/os/config_file.h"
 #include "cli/out/nearest.h"
 #include "cli/out/say.h"
 #include "cli/top/top.h"
@@ -25,13 +26,26 @@ static const struct verb {
     {"doctor", verb_doctor}, {"report", verb_report}, {"help", verb_help},
 };
 
+static void print_completion(const char *shell)
+{
+    if (shell == NULL || strcmp(shell, "bash") == 0) {
+        completion_bash();
+    } else if (strcmp(shell, "zsh") == 0) {
+        completion_zsh();
+    } else if (strcmp(shell, "fish") == 0) {
+        completion_fish();
+    } else {
+        die("no completion for %s: write bash, zsh or fish", shell);
+    }
+}
+
 /* `stoker help [COMMAND|environment]`. Also prints the completion. */
 static int verb_help(char **arguments)
 {
     if (arguments[0] == NULL || help_is_flag(arguments[0])) {
         help_overview(stdout);
     } else if (strcmp(arguments[0], "--completion") == 0) {
-        completion_bash();
+        print_completion(arguments[1]);
     } else if (strcmp(arguments[0], "environment") == 0) {
         help_environment();
     } else if (help_find(arguments[0]) != NULL) {
@@ -121,6 +135,7 @@ static int run(int count, char **arguments)
 int main(int count, char **arguments)
 {
     hold_streams();
+    config_files_read();
     adopt_older_names();
     return finish(run(count, arguments));
 }

@@ -3,7 +3,7 @@ _stoker_verbs='run warm env ls top last clear verify doctor report'
 _stoker_flags() {
     case $1 in
     run) echo '--path --tier --require-cache --auto --share --fresh --keep --decoded --no-decode --no-torchvision --no-batches --warm --warm=first --jobs --no-history --quiet --verbose --json --' ;;
-    warm) echo '--path --tier --require-cache --share --fresh --jobs --shard --decoded --dry-run --keep' ;;
+    warm) echo '--path --tier --require-cache --share --fresh --jobs -f --shard --decoded --dry-run --keep' ;;
     env) echo '--path --tier --require-cache --fresh --decoded --end --markdown' ;;
     ls) echo '--tier' ;;
     top) echo '--once --json --prometheus' ;;

@@ -11,6 +11,7 @@
 #include "base/text.h"
 #include "cli/args/covered_paths.h"
 #include "cli/args/flag.h"
+#include "cli/args/path_list.h"
 #include "cli/args/refusal.h"
 #include "cli/args/request_tiers.h"
 #include "cli/args/samples_place.h"
@@ -302,7 +303,9 @@ static void settle_paths(struct request *request)
     pass_over_away(request);
     if (!names_paths(request)) {
         die("nothing to serve: name the data set with --path DIR%s",
-            request->command != NULL ? " (none of the command's arguments is a directory)" : "");
+            request->command != NULL ? " (none of the command's arguments is a directory; --path "
+                                       "takes a single file, too)"
+                                     : "");
     }
 }
 
@@ -370,20 +373,22 @@ static bool take_warm_flag(struct request *request, struct cursor *cursor)
 
 /* Takes flags, which may stand behind paths as well. Leaves the paths at the front of the
  * arguments, and returns their number. */
-static unsigned take_warm_arguments(struct request *request, struct cursor *cursor, char **paths)
+static void take_warm_arguments(struct request *request, struct cursor *cursor,
+                                struct path_list *paths)
 {
-    unsigned count = 0;
     bool flags = true;
     for (; *cursor->at != NULL; cursor->at++) {
+        const char *list;
         if (!flags || (*cursor->at)[0] != '-') {
-            paths[count++] = *cursor->at;
+            path_list_add(paths, *cursor->at);
         } else if (strcmp(*cursor->at, "--") == 0) {
             flags = false;
+        } else if ((list = flag_value(&cursor->at, "-f")) != NULL) {
+            path_list_read(paths, list);
         } else if (!take_warm_flag(request, cursor)) {
             die_wrong("unknown option %s", *cursor->at);
         }
     }
-    return count;
 }
 
 /* Returns a path to fill as canonical. It must lie below a covered path. */
@@ -405,12 +410,17 @@ static char *part_of(const struct request *request, const char *path)
 
 /* Settles the paths to fill. The covered root decides under which names files are found again. So
  * with --path or STOKER_PATHS, which name the root, the arguments are parts of it. */
-static void settle_parts(struct request *request, char **paths, unsigned count)
+static void settle_parts(struct request *request, const struct path_list *list)
 {
+    unsigned count = list->count;
+    char **paths = list->paths;
     if (!names_paths(request)) {
         add_paths_of_environment(request);
     }
     bool parts = request->count > 0 && count > 0;
+    if (!parts && list->listed) {
+        die("-f lists parts of a data set: name that with --path DIR, as for the job");
+    }
     for (unsigned i = 0; !parts && i < count; i++) {
         paths_add(request, "", paths[i]);
     }
@@ -446,7 +456,8 @@ void request_parse_warm(struct request *request, char **arguments)
 {
     struct cursor cursor = {.at = arguments};
     *request = (struct request){.samples_bytes = -1, .warm_only = true};
-    unsigned count = take_warm_arguments(request, &cursor, arguments);
+    struct path_list paths = {.count = 0};
+    take_warm_arguments(request, &cursor, &paths);
     request->keep = true;
     check_environment();
     settle_switches(request);
@@ -454,7 +465,7 @@ void request_parse_warm(struct request *request, char **arguments)
     group_settle(request, cursor.share);
     request_settle_tiers(request, cursor.tiers);
     free(cursor.tiers);
-    settle_parts(request, arguments, count);
+    settle_parts(request, &paths);
     request_settle_small(request);
     request_check_tier_places(request);
     group_check_tiers(request, cursor.share);

@@ -113,6 +113,8 @@ const struct help_verb help_verbs[] = {
                  SHARE,
                  FRESH,
                  {"--jobs", "N", "so many files at a time (default: as many as suit the storage)"},
+                 {"-f", "LIST",
+                  "fill the paths in this file, one on each line (- is standard input)"},
                  {"--shard", "I/N", "only this node's part, such as 1/4 on the first of four"},
                  {"--decoded", "[=SIZE]",
                   "decode JPEGs ahead, too, and keep them as stoker run does"},

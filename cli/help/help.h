@@ -41,5 +41,7 @@ void help_verb(const struct help_verb *verb);
 /* Prints the variables of the environment (base/options.h). */
 void help_environment(void);
 
-/* Prints the completion for bash. */
+/* Print the completion for a shell. */
 void completion_bash(void);
+void completion_zsh(void);
+void completion_fish(void);

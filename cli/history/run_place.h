@@ -1,7 +1,6 @@
 /* Where a run was begun: its terminal and its directory. By these `stoker last` and `stoker report`
  * find the run that the user means, among those of other terminals and jobs. */
-#ifndef STK_CLI_HISTORY_RUN_PLACE_H
-#define STK_CLI_HISTORY_RUN_PLACE_H
+#pragma once
 
 #include "cli/history/history.h"
 
@@ -10,5 +9,3 @@ char *run_place(void);
 /* Sorts a list: first the runs of this terminal, then those of this directory, then the others.
  * Each kind stays in its order. */
 void run_place_sort(struct history_list *list);
-
-#endif

@@ -40,10 +40,14 @@ static void print_export(const char *name, const char *value)
 
 static int print_markdown(void)
 {
-    printf("# Options\n\n"
-           "Generated from the one options table, `base/options.c`, by `stoker env --markdown`.\n"
-           "A flag of `stoker run` and `stoker env` wins over the variable; `stoker run` sets the\n"
-           "variables for everything that it starts.\n");
+    printf(
+        "# Options\n\n"
+        "Generated from the one options table, `base/options.c`, by `stoker env --markdown`.\n"
+        "A flag of `stoker run` and `stoker env` wins over the variable; `stoker run` sets the\n"
+        "variables for everything that it starts.\n\n"
+        "`/etc/stoker.conf` and `~/.config/stoker.conf` hold options that are typed once, one\n"
+        "`NAME=VALUE` a line. The command reads them: the environment goes first, then the user's\n"
+        "file, then the machine's. A job with `LD_PRELOAD` alone has only its environment.\n");
     for (int i = 0; i < STK_OPTION_COUNT; i++) {
         const struct stk_option_row *row = &stk_option_table[i];
         printf("\n## %s\n\n", row->variable);

@@ -516,3 +516,15 @@ def test_progress_on_a_terminal(jobs, origin, data):
 
 def test_no_progress_in_a_file(jobs, data):
     assert "\r" not in warm(jobs, data[1]).stderr
+
+
+def test_the_paths_of_a_list(jobs, origin, data, scratch):
+    """More of them than there may be roots; each is a part of the data set, which is named."""
+    _, mount, _ = data
+    names = sorted(str(path) for path in mount.rglob("*") if path.is_file())[:30]
+    (scratch / "list").write_text("\n".join(names) + "\n\n")
+    assert warm(jobs, "--path", mount, "-f", scratch / "list").filled == 30
+    done = jobs.stoker("warm", "-f", scratch / "list")
+    assert done.returncode == 2 and "name that with --path DIR" in done.stderr
+    done = jobs.stoker("warm", "--path", mount, "-f", scratch / "none")
+    assert done.returncode == 2 and "none: No such file" in done.stderr

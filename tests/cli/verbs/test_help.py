@@ -90,8 +90,11 @@ def test_the_pages_are_what_the_command_says(jobs, repository, build, tmp_path):
     assert {page.name for page in tmp_path.iterdir()} == names
     for page in pages(repository):
         assert (tmp_path / page.name).read_text() == page.read_text(), page.name
-    assert (repository / "docs/completion.bash").read_text() == \
-        jobs.stoker("help", "--completion").stdout
+    assert jobs.stoker("help", "--completion").stdout == (repository / "docs/completion.bash").read_text()
+    for shell in ("bash", "zsh", "fish"):
+        assert (repository / f"docs/completion.{shell}").read_text() == \
+            jobs.stoker("help", "--completion", shell).stdout
+    assert jobs.stoker("help", "--completion", "tcsh").returncode == 2
 
 
 def test_the_pages_can_be_read(jobs, repository, help_of):
