@@ -73,7 +73,7 @@ int verb_last(char **arguments)
         return report_list();
     }
     int error = history_list(&names);
-    char *newest = names.count > 0 ? must_copy(names.names[0]) : NULL;
+    char *newest = must_copy(names.count > 0 ? names.names[0] : "");
     run_place_sort(&names);
     for (unsigned i = 0; i < names.count && !found; i++) {
         found = print(names.names[i], living);
