@@ -17,8 +17,8 @@ def data(session_origin):
     return session_origin.files("of-loaders", COUNT, SIZE)[1]
 
 
-@pytest.mark.parametrize("kind", ["spawn", "forkserver", "one generator", "rank", "torchdata", "accelerate", "timm",
-                                  "timm repeated", "transformers", "lightning"])
+@pytest.mark.parametrize("kind", ["spawn", "forkserver", "one generator", "rank", "two ranks", "torchdata",
+                                  "accelerate", "timm", "timm repeated", "transformers", "lightning"])
 def test_the_same_batches(jobs, origin, data, kind):
     library = kind.split()[0]
     is_librarys = library in ("torchdata", "accelerate", "timm", "transformers", "lightning")

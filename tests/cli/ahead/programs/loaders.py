@@ -4,13 +4,18 @@
 Prints a line for each epoch: a digest of its batches, and draws. The main process draws between its batches, and workers
 draw for each sample."""
 
+import contextlib
 import hashlib
+import io
 import os
 import random
+import subprocess
 import sys
+import tempfile
 
 import numpy
 import torch
+from torch import distributed
 from torch.utils.data import DataLoader, Dataset, RandomSampler
 from torch.utils.data.distributed import DistributedSampler
 
@@ -70,6 +75,30 @@ def one_generator(data):
 def rank(data):
     sampler = DistributedSampler(data, num_replicas=2, rank=1)
     train(DataLoader(data, sampler=sampler, **USUAL), sampler.set_epoch)
+
+
+def ranks(data):
+    """Two ranks of one job, each a process."""
+    with tempfile.TemporaryDirectory() as directory:
+        line = [sys.executable, __file__, sys.argv[1], "a rank of two", os.path.join(directory, "store")]
+        environment = {**os.environ, "GLOO_SOCKET_IFNAME": "lo"}
+        started = [subprocess.Popen([*line, str(number)], env=environment) for number in range(2)]
+        sys.exit(max(each.wait() for each in started))
+
+
+def rank_of_two(data):
+    """The first rank prints for both."""
+    distributed.init_process_group("gloo", init_method=f"file://{sys.argv[3]}", rank=int(sys.argv[4]), world_size=2)
+    sampler = DistributedSampler(data)
+    loader = DataLoader(data, sampler=sampler, persistent_workers=True, **USUAL)
+    lines = io.StringIO()
+    with contextlib.redirect_stdout(lines):
+        train(loader, sampler.set_epoch)
+    both = [None, None]
+    distributed.all_gather_object(both, lines.getvalue())
+    if distributed.get_rank() == 0:
+        print(*both, sep="", end="", flush=True)
+    distributed.destroy_process_group()
 
 
 # ---- libraries ----
@@ -145,8 +174,8 @@ def lightning_fit(data):
 
 
 KINDS = {"spawn": started("spawn"), "forkserver": started("forkserver"), "one generator": one_generator, "rank": rank,
-         "torchdata": stateful, "accelerate": accelerated, "timm": many_epochs, "timm repeated": repeated,
-         "transformers": by_length, "lightning": lightning_fit}
+         "two ranks": ranks, "a rank of two": rank_of_two, "torchdata": stateful, "accelerate": accelerated,
+         "timm": many_epochs, "timm repeated": repeated, "transformers": by_length, "lightning": lightning_fit}
 
 
 def main():
