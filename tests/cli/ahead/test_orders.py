@@ -2,10 +2,12 @@
 
 import contextlib
 import os
+import select
 import socket
 import struct
 
 import pytest
+from torch.utils.data import BatchSampler
 
 from stoker._torch import ahead
 from stoker._torch.order import WINDOW
@@ -37,6 +39,9 @@ class Command:
         connection.setblocking(False)
         self.connections.append(connection)
         return connection
+
+    def is_called(self):
+        return bool(select.select([self._hearing], [], [], 0)[0])
 
     def close(self):
         for each in (self._hearing, *self.connections):
@@ -131,3 +136,48 @@ def test_an_item_unlike_the_first_ends_its_list(command, names):
         ahead.follow(begun, batch, 0)
         images = received(of_images)
     assert images[1] is not None and received(of_masks)[1] is None
+
+
+def made_iterator(data, **attributes):
+    """An iterator of a loader, with what torch's own has at the end of its first __init__()."""
+    class Iterator:
+        def __init__(self):
+            vars(self).update({"_dataset": data, "_dataset_kind": 0, "_num_workers": 2,
+                               "_sampler_iter": iter(BatchSampler(range(COUNT), 8, False)), **attributes})
+
+        def _next_index(self):
+            return next(self._sampler_iter)
+
+        def _reset(self, loader, first_iter=False):
+            self._sampler_iter = iter(BatchSampler(range(COUNT), 8, False))
+
+    ahead.install(Iterator)
+    return Iterator
+
+
+def test_a_pass_begins_before_its_workers_start(command, names):
+    """Workers start behind __init__(). Their first indices are as foretold, and the next pass has an order of its own."""
+    iterator = made_iterator(Data(samples=names("a")))()
+    connection = command.accept()
+    assert received(connection) == (names("a")[:WINDOW], (0, 0))
+    connection.send(b"b")
+    iterator._reset(None, first_iter=True)
+    for _ in range(100):
+        iterator._next_index()
+    assert received(connection)[1][1] > 700
+    iterator._reset(None, False)
+    assert received(connection)[1] is None
+    iterator._next_index()
+    assert received(command.accept())[0] == names("a")[:WINDOW]
+
+
+@pytest.mark.parametrize("attributes", [{"_num_workers": 0}, {"_dataset_kind": 1}, {"_sampler_iter": iter(batches()[1])}])
+def test_a_pass_that_may_draw_first_begins_with_its_first_index(command, names, attributes):
+    made_iterator(Data(samples=names("a")), **attributes)()
+    assert not command.is_called()
+
+
+def test_an_iterator_of_another_library_may_be_resumed(command, names):
+    kind = made_iterator(Data(samples=names("a")))
+    type("Resumed", (kind,), {"__module__": "library"})()
+    assert not command.is_called()

@@ -5,9 +5,11 @@ Each list of files has a connection of its own in each pass, which ends with the
 """
 
 import functools
+import inspect
 import os
 import weakref
 from array import array
+from types import GeneratorType
 
 import torch
 
@@ -26,7 +28,30 @@ _doubted = {}  # {a data set's id: (a weak reference, the numbers of its lists t
 
 def install(iterator):
     if os.environ.get(_PLACE) and os.environ.get(_SWITCH) != "off":
+        _replace_init(iterator)
         _replace_index(iterator)
+
+
+def _replace_init(kind):
+    """Replaces __init__(), which an iterator of torch's own calls before it starts its workers. An iterator without
+    workers asks for indices later, when the program may have drawn. One of another library may have to be resumed."""
+    plain = kind.__init__
+
+    @functools.wraps(plain)
+    def __init__(self, *arguments, **named):
+        plain(self, *arguments, **named)
+        if call(_begins_unmoved, self, kind.__module__):
+            _order_of(self)
+
+    kind.__init__ = __init__
+
+
+def _begins_unmoved(iterator, module):
+    """Returns true if the iterator's workers will be asked for what its sampler gives from now on. An iterator that has
+    been made by code of a sampler may have drawn, and torch makes another one."""
+    indices = iterator._sampler_iter
+    return (type(iterator).__module__ == module and iterator._num_workers > 0 and iterator._dataset_kind == 0
+            and type(indices) is GeneratorType and inspect.getgeneratorstate(indices) == inspect.GEN_CREATED)
 
 
 def _replace_index(kind):
@@ -42,7 +67,8 @@ def _replace_index(kind):
 
     @functools.wraps(reset)
     def _reset(self, *arguments, **named):
-        call(_end, self)
+        if not (named.get("first_iter") or arguments[1:2] == (True,)):  # then the pass goes on that __init__() has begun
+            call(_end, self)
         return reset(self, *arguments, **named)
 
     kind._next_index, kind._reset = _next_index, _reset
