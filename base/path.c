@@ -77,18 +77,17 @@ const char *stk_path_leaf(const char *path)
     return slash != NULL ? slash + 1 : path;
 }
 
-/* Returns true if a leaf ends with `end` and has something before it. */
-static bool has_end(const char *leaf, const char *end)
+bool stk_path_has_end(const char *path, const char *end)
 {
-    size_t length = strlen(leaf), end_length = strlen(end);
-    return length > end_length && strcmp(leaf + length - end_length, end) == 0;
+    size_t length = strlen(path), end_length = strlen(end);
+    return length > end_length && strcmp(path + length - end_length, end) == 0;
 }
 
 bool stk_path_is_database(const char *leaf)
 {
     static const char *const ends[] = {".sqlite", ".sqlite3", ".db-wal", ".db-shm", ".db-journal"};
     for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
-        if (has_end(leaf, ends[i])) {
+        if (stk_path_has_end(leaf, ends[i])) {
             return true;
         }
     }
@@ -102,7 +101,7 @@ bool stk_path_is_database(const char *leaf)
 bool stk_path_is_lmdb_lock(const char *path)
 {
     const char *leaf = stk_path_leaf(path);
-    return strcmp(leaf, LMDB_LOCK) == 0 || has_end(leaf, LMDB_END);
+    return strcmp(leaf, LMDB_LOCK) == 0 || stk_path_has_end(leaf, LMDB_END);
 }
 
 bool stk_path_lmdb_data(const char *path, char *out, size_t bytes)

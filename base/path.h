@@ -41,6 +41,9 @@ long stk_path_fold(const char *path, char *out, size_t bytes);
 /* Returns the last component of `path`: behind the last slash. */
 const char *stk_path_leaf(const char *path);
 
+/* Returns true if `path` ends with `end` and has something before it. */
+bool stk_path_has_end(const char *path, const char *end);
+
 /* Returns true if a leaf is named as SQLite's databases are, which have locks and journals beside
  * them. */
 bool stk_path_is_database(const char *leaf);

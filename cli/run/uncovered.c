@@ -24,12 +24,6 @@ static struct uncovered seen;
 
 /* ---- what is no data ---- */
 
-static bool ends_with(const char *path, const char *end)
-{
-    size_t length = strlen(path), of_end = strlen(end);
-    return length > of_end && strcmp(path + length - of_end, end) == 0;
-}
-
 /* Returns true for files of the system, of an installation of Python, or of a program. */
 static bool is_code(const char *path)
 {
@@ -48,7 +42,7 @@ static bool is_code(const char *path)
         code = code || strstr(path, parts[i]) != NULL;
     }
     for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
-        code = code || ends_with(path, ends[i]);
+        code = code || stk_path_has_end(path, ends[i]);
     }
     return code;
 }

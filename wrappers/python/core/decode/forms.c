@@ -315,18 +315,13 @@ PyObject *core_decode_stored(PyObject *module, PyObject *arguments)
                           &entry)) {
         return NULL;
     }
-    struct stk_decoder *decoder = thread_decoder();
     if (take_file(object, entry, &link, &file) != 0 || request_begin(&request, plan, out) != 0) {
         PyBuffer_Release(&in);
         return NULL;
     }
-    int status = STK_DECODE_MEMORY;
-    if (decoder != NULL) {
-        Py_BEGIN_ALLOW_THREADS;
-        status =
-            stored_decode(decoder, in.buf, (size_t)in.len, &file, &request.plan, &request.target);
-        Py_END_ALLOW_THREADS;
-    }
+    int status;
+    BY_DECODER(status, stored_decode(decoder, in.buf, (size_t)in.len, &file, &request.plan,
+                                     &request.target));
     PyBuffer_Release(&in);
     return request_end(&request, status);
 }
@@ -344,17 +339,12 @@ PyObject *core_make_form(PyObject *module, PyObject *arguments)
     if (!PyArg_ParseTuple(arguments, "y*OO", &in, &object, &entry)) {
         return NULL;
     }
-    struct stk_decoder *decoder = thread_decoder();
     if (take_file(object, entry, &link, &file) != 0) {
         PyBuffer_Release(&in);
         return NULL;
     }
-    int status = STK_DECODE_MEMORY;
-    if (decoder != NULL) {
-        Py_BEGIN_ALLOW_THREADS;
-        status = stored_make(decoder, in.buf, (size_t)in.len, &file, &form, &found);
-        Py_END_ALLOW_THREADS;
-    }
+    int status;
+    BY_DECODER(status, stored_make(decoder, in.buf, (size_t)in.len, &file, &form, &found));
     PyBuffer_Release(&in);
     if (status != STK_DECODE_OK || form.bytes == 0) {
         Py_RETURN_NONE;
@@ -371,13 +361,8 @@ PyObject *core_check_stored(PyObject *module, PyObject *object)
     if (PyObject_GetBuffer(object, &in, PyBUF_SIMPLE) != 0) {
         return NULL;
     }
-    struct stk_decoder *decoder = thread_decoder();
-    int same = STK_DECODE_MEMORY;
-    if (decoder != NULL) {
-        Py_BEGIN_ALLOW_THREADS;
-        same = stored_check(decoder, in.buf, (size_t)in.len, &key);
-        Py_END_ALLOW_THREADS;
-    }
+    int same;
+    BY_DECODER(same, stored_check(decoder, in.buf, (size_t)in.len, &key));
     PyBuffer_Release(&in);
     if (same == STK_DECODE_MEMORY) {
         return PyErr_NoMemory();
@@ -397,18 +382,14 @@ PyObject *core_decode_form(PyObject *module, PyObject *arguments)
     if (!PyArg_ParseTuple(arguments, "y*KO!O", &in, &file_bytes, &PyTuple_Type, &plan, &out)) {
         return NULL;
     }
-    struct stk_decoder *decoder = thread_decoder();
     if (request_begin(&request, plan, out) != 0) {
         PyBuffer_Release(&in);
         return NULL;
     }
-    int status = STK_DECODE_MEMORY;
-    if (decoder != NULL) {
-        const struct stk_store_value form = {.data = in.buf, .bytes = (size_t)in.len};
-        Py_BEGIN_ALLOW_THREADS;
-        status = stored_decode_form(decoder, &form, file_bytes, &request.plan, &request.target);
-        Py_END_ALLOW_THREADS;
-    }
+    const struct stk_store_value form = {.data = in.buf, .bytes = (size_t)in.len};
+    int status;
+    BY_DECODER(status,
+               stored_decode_form(decoder, &form, file_bytes, &request.plan, &request.target));
     PyBuffer_Release(&in);
     return request_end(&request, status);
 }

@@ -66,17 +66,12 @@ PyObject *core_decode(PyObject *module, PyObject *arguments)
     if (!PyArg_ParseTuple(arguments, "y*O!O", &in, &PyTuple_Type, &plan, &out)) {
         return NULL;
     }
-    struct stk_decoder *decoder = thread_decoder();
     if (request_begin(&request, plan, out) != 0) {
         PyBuffer_Release(&in);
         return NULL;
     }
-    int status = STK_DECODE_MEMORY;
-    if (decoder != NULL) {
-        Py_BEGIN_ALLOW_THREADS;
-        status = stk_decode(decoder, in.buf, (size_t)in.len, &request.plan, &request.target);
-        Py_END_ALLOW_THREADS;
-    }
+    int status;
+    BY_DECODER(status, stk_decode(decoder, in.buf, (size_t)in.len, &request.plan, &request.target));
     PyBuffer_Release(&in);
     return request_end(&request, status);
 }
@@ -109,17 +104,12 @@ PyObject *core_transform(PyObject *module, PyObject *arguments)
                           &out)) {
         return NULL;
     }
-    struct stk_decoder *decoder = thread_decoder();
     if (take_image(&image, shape, &in) != 0 || request_begin(&request, plan, out) != 0) {
         PyBuffer_Release(&in);
         return NULL;
     }
-    int status = STK_DECODE_MEMORY;
-    if (decoder != NULL) {
-        Py_BEGIN_ALLOW_THREADS;
-        status = stk_transform(decoder, &image, &request.plan, &request.target);
-        Py_END_ALLOW_THREADS;
-    }
+    int status;
+    BY_DECODER(status, stk_transform(decoder, &image, &request.plan, &request.target));
     PyBuffer_Release(&in);
     return request_end(&request, status);
 }

@@ -17,15 +17,27 @@ static struct stk_store *store_of(PyObject *capsule)
     return PyCapsule_GetPointer(capsule, STK_SAMPLES_STORE);
 }
 
-/* 0, or -1 with an exception set. */
-static int take_key(struct stk_hash128 *key, const Py_buffer *bytes)
+/* Converters of arguments, for PyArg_ParseTuple(). They return 0 with an exception set. */
+static int take_store(PyObject *capsule, void *store)
 {
-    if (bytes->len != KEY_BYTES) {
-        PyErr_SetString(PyExc_ValueError, "a key has 16 bytes");
-        return -1;
+    *(struct stk_store **)store = store_of(capsule);
+    return store_of(capsule) != NULL;
+}
+
+static int take_key(PyObject *object, void *key)
+{
+    Py_buffer bytes;
+    if (PyObject_GetBuffer(object, &bytes, PyBUF_SIMPLE) != 0) {
+        return 0;
     }
-    memcpy(key, bytes->buf, sizeof *key);
-    return 0;
+    bool fits = bytes.len == KEY_BYTES;
+    if (fits) {
+        memcpy(key, bytes.buf, KEY_BYTES);
+    } else {
+        PyErr_SetString(PyExc_ValueError, "a key has 16 bytes");
+    }
+    PyBuffer_Release(&bytes);
+    return fits;
 }
 
 /* open(directory, budget): the store, for as long as the process lives; OSError. */
@@ -70,17 +82,10 @@ static PyObject *samples_join(PyObject *module, PyObject *arguments)
 /* get(store, key): the value, a memoryview that may be kept; None where there is none. */
 static PyObject *samples_get(PyObject *module, PyObject *arguments)
 {
-    PyObject *capsule;
-    Py_buffer bytes;
+    struct stk_store *store;
     struct stk_hash128 key;
     struct stk_store_value value;
-    if (!PyArg_ParseTuple(arguments, "Oy*", &capsule, &bytes)) {
-        return NULL;
-    }
-    struct stk_store *store = store_of(capsule);
-    int error = store == NULL ? -1 : take_key(&key, &bytes);
-    PyBuffer_Release(&bytes);
-    if (error != 0) {
+    if (!PyArg_ParseTuple(arguments, "O&O&", take_store, &store, take_key, &key)) {
         return NULL;
     }
     bool found;
@@ -97,39 +102,30 @@ static PyObject *samples_get(PyObject *module, PyObject *arguments)
 /* put(store, key, data): whether it is kept. */
 static PyObject *samples_put(PyObject *module, PyObject *arguments)
 {
-    PyObject *capsule;
-    Py_buffer bytes, data;
+    struct stk_store *store;
     struct stk_hash128 key;
-    if (!PyArg_ParseTuple(arguments, "Oy*y*", &capsule, &bytes, &data)) {
+    Py_buffer data;
+    if (!PyArg_ParseTuple(arguments, "O&O&y*", take_store, &store, take_key, &key, &data)) {
         return NULL;
     }
-    struct stk_store *store = store_of(capsule);
-    int error = store == NULL ? -1 : take_key(&key, &bytes);
-    bool kept = false;
-    if (error == 0) {
-        Py_BEGIN_ALLOW_THREADS;
-        kept = stk_store_put(store, key, data.buf, (size_t)data.len);
-        Py_END_ALLOW_THREADS;
-    }
-    PyBuffer_Release(&bytes);
+    bool kept;
+    Py_BEGIN_ALLOW_THREADS;
+    kept = stk_store_put(store, key, data.buf, (size_t)data.len);
+    Py_END_ALLOW_THREADS;
     PyBuffer_Release(&data);
-    return error == 0 ? PyBool_FromLong(kept) : NULL;
+    return PyBool_FromLong(kept);
 }
 
 /* void(store, key): makes a wrong value void, so that no call finds it. Returns true if it was
  * done. */
 static PyObject *samples_void(PyObject *module, PyObject *arguments)
 {
-    PyObject *capsule;
-    Py_buffer bytes;
+    struct stk_store *store;
     struct stk_hash128 key;
-    if (!PyArg_ParseTuple(arguments, "Oy*", &capsule, &bytes)) {
+    if (!PyArg_ParseTuple(arguments, "O&O&", take_store, &store, take_key, &key)) {
         return NULL;
     }
-    struct stk_store *store = store_of(capsule);
-    int error = store == NULL ? -1 : take_key(&key, &bytes);
-    PyBuffer_Release(&bytes);
-    return error == 0 ? PyBool_FromLong(stk_store_void(store, key)) : NULL;
+    return PyBool_FromLong(stk_store_void(store, key));
 }
 
 /* flush(store): whether nothing is left that waits to be written. */
