@@ -11,8 +11,7 @@
  * All functions are safe in threads, after fork and vfork and in signal handlers. No heap, and no
  * descriptor is kept.
  */
-#ifndef STK_CACHE_CATALOGUE_AREA_H
-#define STK_CACHE_CATALOGUE_AREA_H
+#pragma once
 
 #include <stdatomic.h>
 #include <stddef.h>
@@ -84,5 +83,3 @@ int stk_area_allocate(const struct stk_area_file *file, struct stk_extent extent
  * before, or another has its name. */
 void *stk_area_map(const struct stk_area_file *file, _Atomic(void *) *slot,
                    struct stk_extent extent);
-
-#endif

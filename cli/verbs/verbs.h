@@ -1,7 +1,6 @@
 /* The verbs of the command that have no folder of their own. Each function gets the arguments
  * behind the verb and returns the exit status. */
-#ifndef STK_CLI_VERBS_VERBS_H
-#define STK_CLI_VERBS_VERBS_H
+#pragma once
 
 int verb_run(char **arguments);
 int verb_warm(char **arguments);
@@ -13,5 +12,3 @@ int verb_report(char **arguments);
 
 /* Lists the records of runs, the newest first. Returns the exit status. */
 int report_list(void);
-
-#endif

@@ -5,8 +5,7 @@
  * A pixel is four bytes (red, green, blue, and one more), or one byte if it is grey. All kinds give
  * equal bytes: sums of floats are rounded step by step, in Pillow's order.
  */
-#ifndef STK_DECODE_KERNELS_OPERATION_KERNELS_H
-#define STK_DECODE_KERNELS_OPERATION_KERNELS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -65,6 +64,4 @@ extern const struct stk_operations stk_operations_plain;
 #if defined(__x86_64__)
 extern const struct stk_operations stk_operations_avx2;
 stk_warp_row stk_avx2_warp;
-#endif
-
 #endif

@@ -5,8 +5,7 @@
  * its source must not overlap. All functions keep no state, so any thread may call them, and a
  * child of a fork. Not for signal handlers.
  */
-#ifndef STK_DECODE_OPERATIONS_H
-#define STK_DECODE_OPERATIONS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -45,5 +44,3 @@ int stk_box_blur(const struct stk_picture *out, const struct stk_picture *in, co
                  unsigned passes);
 /* Returns the radius of the box whose passes are like a Gaussian of this standard deviation. */
 float stk_box_of_gaussian(float deviation, unsigned passes);
-
-#endif

@@ -4,8 +4,7 @@
  * The layout of Pillow's image is private and differs between versions. So it is used only if all
  * of it agrees with what the caller knows; else Pillow does the work.
  */
-#ifndef STK_PYTHON_PILLOW_IMAGE_MEMORY_H
-#define STK_PYTHON_PILLOW_IMAGE_MEMORY_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -20,5 +19,3 @@ struct image_memory {
 /* Finds the rows of a core image. Returns false, without an exception, if the image is not as the
  * caller knows it. The rows stay where they are while the caller holds the core image. */
 bool find_rows(struct image_memory *memory, PyObject *core);
-
-#endif
