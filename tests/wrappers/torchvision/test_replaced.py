@@ -13,6 +13,21 @@ image = Image.open(sys.argv[1]).convert("RGB")
 print(hasattr(T.functional.to_tensor, "__wrapped__"), T.ToTensor()(image).sum().item())
 """
 
+BUILT = """
+import torch
+from torchvision import transforms as T
+from PIL import Image
+plain, built = torch.linspace, []
+torch.linspace = lambda *arguments, **named: built.append(arguments) or plain(*arguments, **named)
+counts = []
+for kind in (T.RandAugment, T.AutoAugment, T.TrivialAugmentWide):
+    for _ in range(3):
+        built.clear()
+        kind()(Image.new("RGB", (50, 40)))
+        counts.append(len(built) > 0)
+print(*counts)
+"""
+
 
 def test_replaced_functions(tell, version):
     plain = tell("plainly", "replaced.py")
@@ -56,3 +71,10 @@ def test_a_function_of_ours_that_fails_is_as_if_nothing_had_been_tried(tell, ver
     assert not different, "\n".join(different[:20]) + f"\n{len(different)} differences"
     assert int(failed.split()[0]) > 60
     record("torchvision", "functions of ours that fail", version, failed, "same")
+
+
+def test_magnitudes_are_built_once(jobs, scratch, folder):  # noqa: F811
+    script = scratch / "built.py"
+    script.write_text(BUILT)
+    ran = jobs.run([sys.executable, script], path=folder, timeout=600)
+    assert ran.stdout.split() == ["True", "False", "False"] * 3

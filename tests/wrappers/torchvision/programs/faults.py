@@ -26,7 +26,7 @@ import failing  # noqa: E402
 
 MEAN, STD = [0.4, 0.5, 0.6], [0.2, 0.3, 0.4]
 MODULES = ("exact", "inspection", "lazy_images", "lazy_tensors", "normalize", "others", "pipeline", "replaced", "rng",
-           "steps", "tensor_resize", "tensor_tail")
+           "spaces", "steps", "tensor_resize", "tensor_tail")
 CACHES = {"inspection": ("_known",), "normalize": ("_constants",), "pipeline": ("_chains",),
           "rng": ("_log_ratios",), "steps": ("_known",), "tensor_tail": ("_tails",)}
 ORDINARY = Image.fromarray(numpy.random.RandomState(3).randint(0, 256, (60, 50, 3)).astype("uint8"))

@@ -227,6 +227,31 @@ def among_other_values():
     return found, same, kinds, list(v2.Compose([v2.ToImage()])({"z": 1, "a": image()}))
 
 
+@case
+def automatic_augmentations():
+    """The magnitudes are built for other sizes and bins, by derived classes, and with another default type."""
+    class Derived(T.RandAugment):
+        pass
+
+    found = []
+    for kind in (T.RandAugment, T.AutoAugment, T.TrivialAugmentWide, Derived):
+        for size in ((30, 20), (20, 30), (30, 20)):
+            found += [kind()(image("RGB", size)) for _ in range(10)]
+    torch.set_default_dtype(torch.float64)
+    try:
+        return found, [T.TrivialAugmentWide(num_magnitude_bins=7)(image()) for _ in range(10)]
+    finally:
+        torch.set_default_dtype(torch.float32)
+
+
+@case
+def what_a_program_does_with_magnitudes():
+    space = T.TrivialAugmentWide()._augmentation_space(31)
+    space["ShearX"] = None
+    again = T.TrivialAugmentWide()._augmentation_space(31)
+    return again["ShearX"][0], list(again), attempt(T.RandAugment()._augmentation_space, 9)
+
+
 def main():
     saying.count_tensors()
     outcomes = {}

@@ -14,7 +14,7 @@ from PIL import Image
 
 from .._base.own import attempt
 from .._pillow.plan import Plan
-from . import exact, normalize, others, pipeline, rng, steps, tensor_tail
+from . import exact, normalize, others, pipeline, rng, spaces, steps, tensor_tail
 from .exact import F, T
 
 SWITCH = "STOKER_TORCHVISION"
@@ -52,6 +52,15 @@ def install_loader():
     """Called once torchvision.datasets.folder has been imported."""
     if is_wanted() and "pil_loader" not in PLAIN:
         _replace(sys.modules["torchvision.datasets.folder"], "pil_loader", _pil_loader)
+
+
+def install_spaces():
+    """Called once torchvision.transforms.autoaugment has been imported."""
+    module = sys.modules["torchvision.transforms.autoaugment"]
+    for name in spaces.CLASSES:
+        kind = getattr(module, name, None)
+        if is_wanted() and kind is not None and spaces.NAME in kind.__dict__ and name not in PLAIN:
+            _replace(kind, spaces.NAME, spaces.remembering(kind, kind.__dict__[spaces.NAME]), name)
 
 
 def _replace(owner, name, new, key=None):
