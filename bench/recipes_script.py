@@ -9,12 +9,13 @@ Prints the processor time of each epoch: nanoseconds a sample, and the recipe. I
 import glob
 import io
 import os
+import random
 import sys
 import time
 
 import numpy
 import torch
-from PIL import Image
+from PIL import Image, ImageFilter
 from torchvision import transforms as T
 
 MEAN, STD = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
@@ -86,6 +87,42 @@ def documented_v2():
     return lambda path: transform(Image.open(path).convert("RGB"))
 
 
+def augmented(kind):
+    """The usual transforms, and one of torchvision's automatic augmentations."""
+    first, flip, *rest = usual().transforms
+    transform = T.Compose([first, flip, kind(), *rest])
+    return lambda path: transform(Image.open(path).convert("RGB"))
+
+
+class Blur:
+    """Pillow's GaussianBlur of a random deviation, as MoCo v3 and DINO have it."""
+
+    def __call__(self, image):
+        return image.filter(ImageFilter.GaussianBlur(radius=random.uniform(0.1, 2.0)))
+
+
+def view(size, scale, blur):
+    """Returns the colours of self-supervised recipes for a crop of this size."""
+    jitter = T.RandomApply([T.ColorJitter(0.4, 0.4, 0.2, 0.1)], p=0.8)
+    return T.Compose([T.RandomResizedCrop(size, scale), jitter, T.RandomGrayscale(0.2), T.RandomApply([Blur()], p=blur),
+                      T.RandomHorizontalFlip(), T.ToTensor(), T.Normalize(MEAN, STD)])
+
+
+def views(*kinds):
+    def sample(path):
+        image = Image.open(path).convert("RGB")
+        return [kind(image) for kind in kinds]
+    return sample
+
+
+def moco():
+    return views(view(SIZE, (0.08, 1.0), 1.0), view(SIZE, (0.08, 1.0), 0.1))
+
+
+def dino():
+    return views(view(SIZE, (0.4, 1.0), 1.0), view(SIZE, (0.4, 1.0), 0.1), *[view(96, (0.05, 0.4), 0.5)] * 8)
+
+
 def turned():
     """Photographs that lie on their side, as their EXIF says."""
     from PIL import ImageOps
@@ -147,6 +184,8 @@ RECIPES = {"torchvision, ImageFolder": imagefolder, "webdataset's pil": webdatas
            "HF parquet + torchvision": hf_parquet, "v2.Compose of (image, label)": pair_v2,
            "v2 as documented, ToImage first": documented_v2, "torchvision.io.decode_image + v2": io_v2,
            "EXIF orientation 6, exif_transpose": turned,
+           "RandAugment": lambda: augmented(T.RandAugment), "TrivialAugmentWide": lambda: augmented(T.TrivialAugmentWide),
+           "two views, as MoCo v3": moco, "ten crops, as DINO": dino,
            "np.array(Image.open())": array_of_pillow,
            "cv2.imread": cv2_imread, "cv2.imread + RandomResizedCrop, as albumentations": cv2_usual,
            "torchvision.io.read_image": io_read_image,
