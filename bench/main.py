@@ -11,7 +11,7 @@ import report
 
 PARTS = ("hit", "stat", "uncovered", "miss", "outside", "epochs", "first", "decode", "stages",
          "entropy", "form", "memory", "samples", "image", "recipes", "batches", "feed", "warm", "scan",
-         "ahead", "big", "readers", "outgrown", "many")
+         "ahead", "big", "readers", "outgrown", "many", "cluster")
 ASKED_FOR = ("peers", "gpu")  # what only `make bench-peers` and `make bench-gpu` do
 
 
