@@ -1,4 +1,4 @@
-"""One node's part of an epoch: cluster_script.py SEED PROCESSES FILE... Each process reads its share in a random order.
+"""One node's epoch, by SEED, PROCESSES and FILE... Each process reads its share in a random order.
 Prints the sum of all files' checksums, which no order changes."""
 
 import multiprocessing

@@ -48,10 +48,10 @@ enum stk_answer stk_cache_lookup(struct stk_cache *cache, const struct stk_place
 /* Notes that the entry of a hit was not there. The next look-up then returns FILL. */
 void stk_cache_lost(struct stk_cache *cache, const struct stk_lookup *lookup);
 
-/* Asks the command to put the entry of a hit into the shared tier, if that tier exists and lacks
- * the entry. */
-void stk_cache_publish(struct stk_cache *cache, const struct stk_place *place,
-                       const struct stk_lookup *lookup);
+/* Asks for an entry, given by its path, to be put into the shared tier, which lacks it, if it is
+ * known to be whole and of its file's current version. Waits for a place. For the process that
+ * serves the tier. */
+void stk_cache_publish_entry(struct stk_cache *cache, const char *entry, const struct stat *stat);
 
 /* How one open ended; for the counters. */
 struct stk_outcome {

@@ -2,10 +2,14 @@
  * cache/run/shared_request.h. */
 #include "cache/file/fill.h"
 
+#include <fcntl.h>
+
 #include "base/sys.h"
 #include "base/text.h"
 #include "cache/cache.h"
+#include "cache/catalogue/claim.h"
 #include "cache/run/shared_request.h"
+#include "cache/version/freshness.h"
 
 static struct stk_shared_requests *requests_of(const struct stk_fill *fill)
 {
@@ -28,9 +32,6 @@ static bool begin(struct stk_shared_request_spec *spec, enum stk_shared_request_
 {
     struct stk_shared_requests *requests = stk_run_shared_requests(&cache->run);
     *spec = (struct stk_shared_request_spec){.kind = kind, .bytes = record->size};
-    if (!stk_shared_requests_are_open(requests)) {
-        return false;
-    }
     spec->for_members = lets_members(record, place->root, atomic_load(&requests->gid));
     return (place->root->lasting || atomic_load(&requests->on_node) != 0) &&
            stk_record_dev(record) == place->root->dev &&
@@ -43,7 +44,8 @@ static bool begin(struct stk_shared_request_spec *spec, enum stk_shared_request_
 static bool begin_of(const struct stk_fill *fill, enum stk_shared_request_kind kind,
                      struct stk_shared_request_spec *spec)
 {
-    bool is_begun = begin(spec, kind, fill->cache, fill->place, fill->record);
+    bool is_begun = stk_shared_requests_are_open(requests_of(fill)) &&
+                    begin(spec, kind, fill->cache, fill->place, fill->record);
     spec->tier = fill->build.tier != NULL ? fill->build.tier->index : 0;
     return is_begun;
 }
@@ -114,29 +116,54 @@ void stk_fill_end_transient(struct stk_fill *fill)
     fill->build.transient = NULL;
 }
 
-void stk_fill_publish(struct stk_fill *fill, bool copied)
+void stk_fill_publish(struct stk_fill *fill)
 {
     struct stk_shared_request_spec spec;
-    struct stk_shared_requests *requests = requests_of(fill);
     if (!fill->fetched && begin_of(fill, STK_SHARED_REQUEST_PUBLISH, &spec)) {
         spec.ino = fill->build.ino;
         spec.repairs = fill->damaged;
-        if (!stk_shared_request_queue(requests, &spec) && copied) {
-            stk_shared_requests_count(requests, STK_SHARED_REQUESTS_DROPPED, 1);
-        }
+        spec.missing = fill->build.copied;
+        stk_shared_request_queue(requests_of(fill), &spec);
     }
 }
 
 /* ---- what is here already ---- */
 
-void stk_cache_publish(struct stk_cache *cache, const struct stk_place *place,
-                       const struct stk_lookup *lookup)
+/* Returns true if the entry is the whole one of this record, as this node's catalogue knows. The
+ * catalogue is lost with the boot, and with it what a disk may not have kept. */
+static bool is_entry_of(const struct stk_record *record, const struct stat *entry)
 {
+    struct stk_claim claim = stk_claim_load(&record->claim);
+    return claim.state == STK_PRESENT && atomic_load(&record->entry_ino) == entry->st_ino &&
+           record->size == (uint64_t)entry->st_size;
+}
+
+/* The modes that a group is judged by must be of this run. */
+static bool may_add(struct stk_cache *cache, const struct stk_record *record)
+{
+    const struct stk_shared_requests *requests = stk_run_shared_requests(&cache->run);
+    return record->size <= (uint64_t)cache->options.max_file_bytes &&
+           (atomic_load(&requests->gid) == 0 ||
+            stk_freshness_of(cache, record) == STK_FRESHNESS_FRESH);
+}
+
+void stk_cache_publish_entry(struct stk_cache *cache, const char *entry, const struct stat *stat)
+{
+    char origin[STK_PATH_BYTES];
+    uint32_t number;
+    struct stk_place place;
     struct stk_shared_request_spec spec;
-    const struct stk_record *record = stk_catalogue_record(&cache->catalogue, lookup->record);
-    if (record != NULL && begin(&spec, STK_SHARED_REQUEST_PUBLISH, cache, place, record)) {
-        spec.tier = lookup->tier;
-        spec.ino = atomic_load(&record->entry_ino);
-        stk_shared_request_queue(stk_run_shared_requests(&cache->run), &spec);
+    if (!stk_cache_find_entry(cache, entry, origin, &number) ||
+        !stk_cache_place(cache, origin, AT_FDCWD, origin, &place) ||
+        number != stk_catalogue_find(&cache->catalogue, place.key)) {
+        return;
+    }
+    const struct stk_record *record = stk_catalogue_record(&cache->catalogue, number);
+    if (record != NULL && is_entry_of(record, stat) && may_add(cache, record) &&
+        begin(&spec, STK_SHARED_REQUEST_PUBLISH, cache, &place, record)) {
+        spec.tier = stk_claim_load(&record->claim).tier;
+        spec.ino = stat->st_ino;
+        spec.missing = true;
+        stk_shared_request_add(stk_run_shared_requests(&cache->run), &spec);
     }
 }

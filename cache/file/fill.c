@@ -211,7 +211,7 @@ static void run_fill(struct stk_fill *fill, struct stk_outcome *outcome)
     finish(fill, outcome->why);
     finish_queued(fill, outcome->why == STK_BYPASS_NONE);
     if (outcome->why == STK_BYPASS_NONE) {
-        stk_fill_publish(fill, outcome->kind == STK_COUNT_FILLS);
+        stk_fill_publish(fill);
     }
     if (outcome->kind == STK_COUNT_FILLS && fill->unread) {
         /* Its pages are in the tier now: memory is not to be spent twice. Those that others had

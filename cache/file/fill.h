@@ -59,6 +59,6 @@ void stk_fill_end_transient(struct stk_fill *fill);
 /* Queues the entry for the shared tier unless it came from there. An entry that lay here need not
  * be in the shared tier. If the origin changed while it was copied, the entry has a name that no
  * later look at the origin gives. */
-void stk_fill_publish(struct stk_fill *fill, bool copied);
+void stk_fill_publish(struct stk_fill *fill);
 
 #endif

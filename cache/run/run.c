@@ -12,7 +12,7 @@
 #include "cache/catalogue/shared_file.h"
 
 #define MAGIC          UINT64_C(0x31312d6e75726b74) /* changes with the layout */
-#define COUNTERS_BYTES (332u << 10) /* with the queues, requests and transient entries */
+#define COUNTERS_BYTES (400u << 10) /* with the queues, requests and transient entries */
 
 #ifndef MADV_WIPEONFORK
 #define MADV_WIPEONFORK 18

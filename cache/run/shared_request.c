@@ -16,7 +16,7 @@ enum phase { FREE, MADE, WAITING, QUEUED, TAKEN, ANSWERED, GIVEN_UP, PHASES = 8 
 #define BYTES_PER_S  (16 << 20) /* the least that a tier is worth waiting for */
 #define SLICE_NS     (STK_NS_PER_S / 10)
 #define STOPPED_NS   STK_NS_PER_S        /* so much longer no slice takes by itself */
-#define ASK_NS       (STK_NS_PER_S / 10) /* for a place */
+#define ASK_NS       STK_NS_PER_S        /* for a place */
 #define PUT_NS       (10 * STK_NS_PER_S) /* the same, where that may be waited for */
 #define STEP_NS      (STK_NS_PER_S / 500)
 #define FORGOTTEN_NS (10 * STK_NS_PER_S)
@@ -82,6 +82,12 @@ void stk_shared_requests_open(struct stk_shared_requests *requests)
     atomic_compare_exchange_strong(&requests->state, &none, STK_SHARED_REQUESTS_OPEN);
 }
 
+static void wake_takers(struct stk_shared_requests *requests, int publishes)
+{
+    atomic_fetch_add(&requests->queued[publishes], 1);
+    stk_sys_futex_wake_all(&requests->queued[publishes]);
+}
+
 /* All waiters see it within a slice. */
 void stk_shared_requests_close(struct stk_shared_requests *requests,
                                enum stk_shared_requests_state why)
@@ -89,11 +95,16 @@ void stk_shared_requests_close(struct stk_shared_requests *requests,
     uint32_t none = STK_SHARED_REQUESTS_NONE, open = STK_SHARED_REQUESTS_OPEN;
     if (atomic_compare_exchange_strong(&requests->state, &none, why) ||
         atomic_compare_exchange_strong(&requests->state, &open, why)) {
-        for (int i = 0; i < 2; i++) {
-            atomic_fetch_add(&requests->queued[i], 1);
-            stk_sys_futex_wake_all(&requests->queued[i]);
-        }
+        stk_sys_futex_wake_all(&requests->state);
+        wake_takers(requests, 0);
+        wake_takers(requests, 1);
     }
+}
+
+void stk_shared_requests_end_sweeps(struct stk_shared_requests *requests)
+{
+    atomic_store(&requests->sweeps, 0);
+    wake_takers(requests, 1);
 }
 
 /* ---- leaving one ---- */
@@ -119,14 +130,19 @@ static bool reserve(struct stk_shared_request *request, int64_t now_ns, int64_t 
     return true;
 }
 
+static uint32_t places_for(enum stk_shared_request_kind kind)
+{
+    return kind == STK_SHARED_REQUEST_PUBLISH ? STK_SHARED_REQUEST_PUTS : STK_SHARED_REQUEST_SLOTS;
+}
+
+/* In one of the first `places` slots. */
 static struct stk_shared_request *enqueue(struct stk_shared_requests *requests,
                                           const struct stk_shared_request_spec *spec,
-                                          int64_t until_ns, uint32_t *state)
+                                          uint32_t places, int64_t until_ns, uint32_t *state)
 {
     int64_t now_ns = stk_clock_boottime_ns();
     uint32_t first = atomic_fetch_add_explicit(&requests->next, 1, memory_order_relaxed);
     bool publishes = spec->kind == STK_SHARED_REQUEST_PUBLISH;
-    uint32_t places = publishes ? STK_SHARED_REQUEST_PUTS : STK_SHARED_REQUEST_SLOTS;
     for (uint32_t i = 0; i < places; i++) {
         struct stk_shared_request *request = &requests->slots[(first + i) % places];
         if (!reserve(request, now_ns, until_ns, state)) {
@@ -154,19 +170,39 @@ static struct stk_shared_request *enqueue_soon(struct stk_shared_requests *reque
     int64_t now_ns = stk_clock_boottime_ns(), late_ns = now_ns + wait_ns;
     struct stk_shared_request *request = NULL;
     while (stk_shared_requests_are_open(requests) &&
-           (request = enqueue(requests, spec, until_ns, state)) == NULL && now_ns < late_ns) {
+           (request = enqueue(requests, spec, places_for(spec->kind), until_ns, state)) == NULL &&
+           now_ns < late_ns) {
         stk_sys_futex_wait(&nobody, 0, STEP_NS);
         now_ns = stk_clock_boottime_ns();
     }
     return request;
 }
 
-bool stk_shared_request_queue(struct stk_shared_requests *requests,
+void stk_shared_request_queue(struct stk_shared_requests *requests,
                               const struct stk_shared_request_spec *spec)
 {
     uint32_t state;
     int64_t wait_ns = atomic_load(&requests->patient) != 0 ? PUT_NS : 0;
-    return enqueue_soon(requests, spec, wait_ns, stk_clock_boottime_ns(), &state) != NULL;
+    if (enqueue_soon(requests, spec, wait_ns, stk_clock_boottime_ns(), &state) == NULL) {
+        stk_shared_requests_count(requests, STK_SHARED_REQUESTS_DROPPED, 1);
+    }
+}
+
+static bool are_published(const struct stk_shared_requests *requests)
+{
+    uint32_t state = atomic_load_explicit(&requests->state, memory_order_acquire);
+    return state == STK_SHARED_REQUESTS_OPEN || state == STK_SHARED_REQUESTS_OVER;
+}
+
+/* The other half of the slots is for what the job leaves meanwhile. */
+void stk_shared_request_add(struct stk_shared_requests *requests,
+                            const struct stk_shared_request_spec *spec)
+{
+    uint32_t state, nobody = 0;
+    while (are_published(requests) && enqueue(requests, spec, STK_SHARED_REQUEST_PUTS / 2,
+                                              stk_clock_boottime_ns(), &state) == NULL) {
+        stk_sys_futex_wait(&nobody, 0, STEP_NS);
+    }
 }
 
 /* A slot that is being written at this moment is another request's. */
@@ -277,13 +313,13 @@ bool stk_shared_request_take(struct stk_shared_requests *requests, bool publishe
 {
     for (;;) {
         uint32_t queued = atomic_load(&requests->queued[publishes]);
-        uint32_t state = atomic_load(&requests->state);
-        bool open = state == STK_SHARED_REQUESTS_OPEN;
-        if ((open || (publishes && state == STK_SHARED_REQUESTS_OVER)) &&
-            take_one(requests, publishes, out)) {
+        bool more = atomic_load(&requests->sweeps) != 0;
+        bool open = stk_shared_requests_are_open(requests);
+        bool serves = open || (publishes && are_published(requests));
+        if (serves && take_one(requests, publishes, out)) {
             return true;
         }
-        if (!open) {
+        if (!open && !(serves && more)) {
             return false;
         }
         atomic_fetch_add(&requests->idle[publishes], 1);

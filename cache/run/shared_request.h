@@ -20,8 +20,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define STK_SHARED_REQUEST_SLOTS       96
-#define STK_SHARED_REQUEST_PUTS        64 /* of these, at most, are to be published */
+#define STK_SHARED_REQUEST_SLOTS       160
+#define STK_SHARED_REQUEST_PUTS        128 /* of these, at most, are to be published */
 #define STK_SHARED_REQUEST_PATH_BYTES  888
 #define STK_SHARED_REQUEST_DRAFT_BYTES 64
 
@@ -43,6 +43,7 @@ struct stk_shared_request_spec {
     uint64_t bytes;    /* of the file */
     uint64_t dev, ino; /* of the draft; of an entry only the inode */
     bool repairs;      /* the entry there was found to be damaged */
+    bool missing;      /* there was none a moment ago */
     bool for_members;  /* the group that shares the tier may read the origin */
     char
         draft[STK_SHARED_REQUEST_DRAFT_BYTES]; /* the draft's name in the tier's folder of drafts */
@@ -76,7 +77,8 @@ enum stk_shared_requests_count {
     STK_SHARED_REQUESTS_PASSED_BYTES,
     STK_SHARED_REQUESTS_DAMAGED, /* entries whose check sum or name was wrong */
     STK_SHARED_REQUESTS_FULL,    /* not published for want of room */
-    STK_SHARED_REQUESTS_DROPPED, /* not published: all slots were taken */
+    STK_SHARED_REQUESTS_DROPPED, /* not published yet: all slots were taken */
+    STK_SHARED_REQUESTS_SWEPT,   /* directories that were looked at for what is not there */
     STK_SHARED_REQUESTS_ERRORS,
     STK_SHARED_REQUESTS_LAST_ERROR, /* an errno */
     STK_SHARED_REQUESTS_COUNTS
@@ -87,6 +89,7 @@ struct stk_shared_requests {
     _Atomic uint32_t gid;     /* the group that shares the tier; 0: none */
     _Atomic uint32_t on_node; /* 1: the tier is on a disk of this node */
     _Atomic uint32_t patient; /* 1: a process that queues a PUBLISH waits for a slot */
+    _Atomic uint32_t sweeps;  /* 1: the helper may still add to what is to be published */
     _Atomic uint32_t next;    /* where the search for a free slot begins */
     _Atomic uint32_t queued[2],
         idle[2]; /* for the takers of LOOK and FETCH, and for those of PUBLISH */
@@ -102,14 +105,14 @@ bool stk_shared_requests_are_known(const struct stk_shared_requests *requests);
 /* Returns true unless a PUBLISH was refused for want of room. */
 bool stk_shared_requests_have_room(const struct stk_shared_requests *requests);
 /* Makes a request and waits for the answer. NO is also any other miss: where too many wait, after a
- * tenth of a second. The record's claim is kept alive meanwhile. A FETCH that ends with YES sets
+ * second. The record's claim is kept alive meanwhile. A FETCH that ends with YES sets
  * `check`. */
 enum stk_shared_request_answer stk_shared_request_ask(struct stk_shared_requests *requests,
                                                       const struct stk_shared_request_spec *spec,
                                                       _Atomic uint64_t *claim, uint64_t *check);
-/* Queues a PUBLISH. Returns false if no slot is free; where `patient` is set, it waits for one
- * first. */
-bool stk_shared_request_queue(struct stk_shared_requests *requests,
+/* Queues a PUBLISH. If no slot is free, counts it as DROPPED; where `patient` is set, it waits for
+ * one first. */
+void stk_shared_request_queue(struct stk_shared_requests *requests,
                               const struct stk_shared_request_spec *spec);
 /* Returns true if a PUBLISH of the entry with this inode, from the tier with this number, is still
  * queued. */
@@ -126,8 +129,15 @@ void stk_shared_requests_close(struct stk_shared_requests *requests,
 void stk_shared_requests_count(struct stk_shared_requests *requests,
                                enum stk_shared_requests_count what, uint64_t amount);
 
+/* Queues a PUBLISH in one half of the slots, and waits until one of them is free, even when the run
+ * is over. Gives up when nothing is published any more. */
+void stk_shared_request_add(struct stk_shared_requests *requests,
+                            const struct stk_shared_request_spec *spec);
+/* Says that the helper adds no more. */
+void stk_shared_requests_end_sweeps(struct stk_shared_requests *requests);
+
 /* Waits for a request: a PUBLISH, or one of the other kinds. Returns false when the requests are
- * closed and no PUBLISH is left. Blocks. */
+ * closed, no PUBLISH is left, and the helper adds no more. Blocks. */
 struct stk_shared_request_taken {
     struct stk_shared_request *request;
     uint32_t state;

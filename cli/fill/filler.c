@@ -257,7 +257,6 @@ static bool look_at(const struct stk_place *place, bool link, struct read_cancel
     case STK_ANSWER_HIT:
         if (stk_sys_faccessat(AT_FDCWD, ask.entry, F_OK) == 0) {
             count_present(ask.size);
-            stk_cache_publish(filler.cache, place, &ask);
             break;
         }
         stk_cache_lost(filler.cache, &ask);

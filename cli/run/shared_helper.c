@@ -27,6 +27,7 @@
 static struct {
     struct session *session;
     struct stk_shared_requests *requests;
+    struct stk_roots roots;
     struct shared_tier shared;
     pid_t pid; /* 0: there is no helper */
     int error; /* why there is none, if the user has asked for one */
@@ -60,7 +61,8 @@ static int start(struct session *session)
     }
     pid_t pid = fork();
     if (pid == 0) {
-        shared_helper_work(&session->catalogue, &session->run, &helper.shared, parent, ends[1]);
+        shared_helper_work(&session->catalogue, &session->run, &helper.roots, &helper.shared,
+                           parent, ends[1]);
     }
     close(ends[1]);
     int error = pid > 0 ? wait_for_setup(ends[0]) : -EAGAIN;
@@ -103,21 +105,16 @@ static bool is_typed(int error)
 
 /* Says which roots the shared tier leaves out. If a volume is known by its mount only, other nodes
  * cannot find this node's entries. */
-static void say_what_is_left_out(const struct request *request)
+static void say_what_is_left_out(void)
 {
-    static struct stk_roots roots;
     bool on_node = atomic_load(&helper.requests->on_node) != 0;
-    char *paths = request_paths(request);
-    stk_roots_spell(&roots, paths);
-    stk_roots_resolve(&roots);
-    for (unsigned i = 0; i < roots.count; i++) {
-        const struct stk_root *root = &roots.roots[i];
+    for (unsigned i = 0; i < helper.roots.count; i++) {
+        const struct stk_root *root = &helper.roots.roots[i];
         if (root->usable && !root->linked && !root->lasting && !on_node) {
             say("shared: not for %s, whose volume has no name that other nodes know it by",
                 root->prefix);
         }
     }
-    free(paths);
 }
 
 static void say_begun(const struct request *request)
@@ -130,7 +127,15 @@ static void say_begun(const struct request *request)
     say("shared%s: %s%s%s; taken from there, and put there, is what is copied", with, shared->home,
         given ? ", at most " : "", given ? size_text(size, (uint64_t)shared->budget_bytes) : "");
     free(with);
-    say_what_is_left_out(request);
+    say_what_is_left_out();
+}
+
+static void resolve_roots(const struct request *request)
+{
+    char *paths = request_paths(request);
+    stk_roots_spell(&helper.roots, paths);
+    stk_roots_resolve(&helper.roots);
+    free(paths);
 }
 
 void shared_helper_begin(const struct request *request, struct session *session)
@@ -144,6 +149,7 @@ void shared_helper_begin(const struct request *request, struct session *session)
     helper.shared.gid = request->shared_by_group ? request->share_gid : 0;
     helper.shared.budget_bytes = request->shared.budget_bytes;
     strcpy(helper.shared.directory, request->shared.directory);
+    resolve_roots(request);
     helper.error = start(session);
     if (helper.error != 0 && (is_typed(helper.error) || request->require_cache)) {
         session_undo(session);
@@ -180,13 +186,15 @@ static bool has_ended(void)
     return waitpid(helper.pid, NULL, WNOHANG) != 0;
 }
 
-/* Waits as long as the helper makes progress. Returns true if it has ended. */
+/* Waits as long as the helper makes progress; beside a job that ends, END_NS at most. Returns true
+ * if it has ended. */
 static bool wait_for_end(void)
 {
     int64_t began_ns = stk_clock_boottime_ns(), moved_ns = began_ns, now_ns = began_ns;
     uint64_t seen = progress();
     bool ended = has_ended();
-    while (!ended && now_ns - began_ns < END_NS && now_ns - moved_ns < STUCK_NS) {
+    bool patient = atomic_load(&helper.requests->patient) != 0;
+    while (!ended && (patient || now_ns - began_ns < END_NS) && now_ns - moved_ns < STUCK_NS) {
         nanosleep(&(struct timespec){0, STEP_NS}, NULL);
         now_ns = stk_clock_boottime_ns();
         moved_ns = progress() != seen ? now_ns : moved_ns;
@@ -243,7 +251,7 @@ static void print_losses(FILE *out)
                 counted(STK_SHARED_REQUESTS_FULL));
     }
     if (counted(STK_SHARED_REQUESTS_DROPPED) > 0) {
-        fprintf(out, "  shared: no time to put %" PRIu64 " files there\n",
+        fprintf(out, "  shared: no time to put %" PRIu64 " files there; the next run does\n",
                 counted(STK_SHARED_REQUESTS_DROPPED));
     }
     if (counted(STK_SHARED_REQUESTS_DAMAGED) > 0) {

@@ -20,10 +20,11 @@
 #include "cli/os/leases.h"
 #include "cli/os/priority.h"
 #include "cli/os/thread.h"
+#include "cli/run/shared_sweep.h"
 #include "cli/run/transient_entries.h"
 
-#define FETCHERS       16
-#define PUBLISHERS     8
+#define FETCHERS       32
+#define PUBLISHERS     48
 #define FULL_NS        (60 * STK_NS_PER_S)
 #define STEP_NS        (STK_NS_PER_S / 100)
 #define STOPPED_NS     STK_NS_PER_S        /* no step takes longer unless the process was stopped */
@@ -173,7 +174,8 @@ static bool is_full(void)
 
 static int put_there(const struct stk_shared_request_spec *spec, int entry)
 {
-    if (!spec->repairs && shared_tier_look(&helper.shared, spec->path, spec->bytes) == 0) {
+    bool may_be_there = !spec->repairs && !spec->missing;
+    if (may_be_there && shared_tier_look(&helper.shared, spec->path, spec->bytes) == 0) {
         return -EEXIST;
     }
     int error = is_full() ? -ENOSPC : shared_tier_take_room(&helper.shared, spec->bytes);
@@ -277,7 +279,26 @@ static void *make_room(void *context)
     return context;
 }
 
-static void *sweep(void *context)
+/* The roots and the catalogue are known from before the fork. */
+static void view_cache(struct stk_cache *cache, const struct stk_roots *roots)
+{
+    stk_options_read(&cache->options);
+    cache->roots = *roots;
+    cache->catalogue = *helper.catalogue;
+    cache->run = *helper.run;
+    cache->run_start_ns = stk_run_start_ns(helper.run);
+}
+
+static void *sweep(void *roots)
+{
+    static struct stk_cache cache;
+    priority_lower();
+    view_cache(&cache, roots);
+    shared_sweep_run(&(struct shared_sweep){.cache = &cache, .shared = &helper.shared});
+    return NULL;
+}
+
+static void *sweep_drafts(void *context)
 {
     priority_lower();
     shared_tier_sweep(&helper.shared);
@@ -285,9 +306,12 @@ static void *sweep(void *context)
 }
 
 void shared_helper_work(struct stk_catalogue *catalogue, const struct stk_run *run,
-                        const struct shared_tier *shared, pid_t parent, int answer)
+                        const struct stk_roots *roots, const struct shared_tier *shared,
+                        pid_t parent, int answer)
 {
-    pthread_t sweeper, watcher;
+    static struct stk_roots own;
+    pthread_t sweeper, cleaner, watcher;
+    own = *roots;
     helper.catalogue = catalogue;
     helper.run = run;
     helper.requests = stk_run_shared_requests(run);
@@ -302,6 +326,7 @@ void shared_helper_work(struct stk_catalogue *catalogue, const struct stk_run *r
         bool on_node = stk_sys_statfs(setup.home, &fs) == 0 && stk_local_is(&fs);
         atomic_store(&helper.requests->on_node, on_node);
         atomic_store(&helper.requests->gid, setup.gid);
+        atomic_store(&helper.requests->sweeps, 1);
         stk_shared_requests_open(helper.requests);
     }
     if (write(answer, &setup, sizeof setup) != (ssize_t)sizeof setup || setup.error != 0) {
@@ -309,8 +334,11 @@ void shared_helper_work(struct stk_catalogue *catalogue, const struct stk_run *r
     }
     close(answer);
     start_threads();
+    if (!thread_start(&sweeper, sweep, &own)) {
+        stk_shared_requests_end_sweeps(helper.requests);
+    }
     thread_start(&watcher, make_room, NULL);
-    thread_start(&sweeper, sweep, NULL);
+    thread_start(&cleaner, sweep_drafts, NULL);
     while (atomic_load(&helper.alive) > 0) {
         look_for_late_ones(wait_a_step());
     }

@@ -6,6 +6,7 @@
 #include <sys/types.h>
 
 #include "cache/catalogue/catalogue.h"
+#include "cache/origin/root.h"
 #include "cache/run/run.h"
 #include "cli/tiers/shared_tier.h"
 
@@ -21,6 +22,7 @@ struct shared_helper_setup {
 /* Sets up the shared tier, writes a struct shared_helper_setup to the descriptor `answer`, and
  * serves requests until the queue is closed. Ends with its parent. */
 _Noreturn void shared_helper_work(struct stk_catalogue *catalogue, const struct stk_run *run,
-                                  const struct shared_tier *shared, pid_t parent, int answer);
+                                  const struct stk_roots *roots, const struct shared_tier *shared,
+                                  pid_t parent, int answer);
 
 #endif

@@ -16,11 +16,11 @@
 #include "cache/origin/buffer.h"
 #include "cli/tiers/shared_tier_members.h"
 
-#define LEFT_S     3600
-#define SHARED     "shared/"
-#define MAKING     "making"
-#define NAME_BYTES 96
-#define PATH_BYTES STK_PATH_BYTES
+#define LEFT_S      3600
+#define MAKING      "making"
+#define DIRECTORIES 64 /* in it */
+#define NAME_BYTES  96
+#define PATH_BYTES  STK_PATH_BYTES
 
 /* The seal, behind an entry's bytes. */
 struct seal {
@@ -50,10 +50,11 @@ static void make_seal(struct seal *seal, const char *path, uint64_t bytes, uint6
 
 static void name_entry(const char *path, char out[PATH_BYTES])
 {
-    snprintf(out, PATH_BYTES, SHARED "%s", path);
+    snprintf(out, PATH_BYTES, SHARED_TIER_ENTRIES "%s", path);
 }
 
-/* Makes a name that no other process of any node uses. */
+/* Makes a name that no other process of any node uses, in one of many directories: a client makes
+ * and removes one name in a directory at a time, and asks its server each time. */
 static void name_draft(char out[NAME_BYTES])
 {
     static atomic_uint turn;
@@ -62,8 +63,25 @@ static void name_draft(char out[NAME_BYTES])
     uint64_t mine[] = {
         stk_hash_64(node, strlen(node), 0), (uint64_t)stk_sys_clock_ns(CLOCK_REALTIME),
         (uint64_t)stk_sys_clock_ns(CLOCK_BOOTTIME), (uint64_t)getpid(), atomic_fetch_add(&turn, 1)};
-    snprintf(out, NAME_BYTES, MAKING "/%016llx-%d",
-             (unsigned long long)stk_hash_64(mine, sizeof mine, 0), getpid());
+    uint64_t hash = stk_hash_64(mine, sizeof mine, 0);
+    snprintf(out, NAME_BYTES, MAKING "/%02x/%016llx-%d", (unsigned)(hash % DIRECTORIES),
+             (unsigned long long)hash, getpid());
+}
+
+/* Makes a draft and opens it. Returns the descriptor or -errno. */
+static int make_draft(int home, char name[NAME_BYTES], mode_t mode)
+{
+    int flags = O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW;
+    name_draft(name);
+    int fd = stk_sys_openat(home, name, flags, mode);
+    if (fd != -ENOENT) {
+        return fd;
+    }
+    char *slash = strrchr(name, '/');
+    *slash = '\0';
+    int error = stk_sys_mkdirat(home, name, 0700);
+    *slash = '/';
+    return error == 0 || error == -EEXIST ? stk_sys_openat(home, name, flags, mode) : error;
 }
 
 static int read_all(int fd, void *to, size_t bytes, off_t at)
@@ -175,13 +193,13 @@ int shared_tier_fetch(const struct shared_tier *shared, const char *path, uint64
 
 /* Writes an entry with its seal. The error of a write may come only at the fsync() or the
  * close(). */
-static int write_draft(int home, const char *name, const char *path, uint64_t bytes, int from,
+static int write_draft(int home, char name[NAME_BYTES], const char *path, uint64_t bytes, int from,
                        mode_t mode)
 {
     struct seal seal;
     struct stat stat_;
     uint64_t check;
-    int to = stk_sys_openat(home, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, mode);
+    int to = make_draft(home, name, mode);
     if (to < 0) {
         return to;
     }
@@ -224,7 +242,7 @@ static int make_directory(const struct shared_tier *shared, int home, const char
 static int make_directories(const struct shared_tier *shared, int home, char *name)
 {
     int error = 0;
-    char *first = name + sizeof SHARED - 1;
+    char *first = name + sizeof SHARED_TIER_ENTRIES - 1;
     for (char *slash = strchr(first, '/'); slash != NULL && error == 0;
          slash = strchr(slash + 1, '/')) {
         *slash = '\0';
@@ -268,7 +286,6 @@ int shared_tier_publish(const struct shared_tier *shared, const char *path, uint
                         int from, bool repairs, bool for_members)
 {
     char draft[NAME_BYTES], name[PATH_BYTES];
-    name_draft(draft);
     name_entry(path, name);
     int home = stk_home_open(shared->home);
     if (home < 0) {
@@ -288,8 +305,7 @@ static int try_out(int home)
 {
     static const char text[] = "tried out";
     char name[NAME_BYTES], back[sizeof text] = "";
-    name_draft(name);
-    int fd = stk_sys_openat(home, name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+    int fd = make_draft(home, name, 0600);
     if (fd < 0) {
         return fd;
     }
@@ -328,36 +344,41 @@ int shared_tier_open(struct shared_tier *shared)
     return error == -ENOSPC || error == -EDQUOT || error == -EROFS ? 0 : error;
 }
 
-static void sweep(int home)
+/* Removes what is older in a directory of drafts, or a file there. */
+static void sweep_name(int home, const char *name, int64_t before_s)
 {
-    char now_name[NAME_BYTES];
-    struct stat now, stat_;
+    struct stat stat_;
     struct dirent *entry;
-    name_draft(now_name);
-    int fd = stk_sys_openat(home, now_name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-    bool found = fd >= 0 && stk_sys_fstat(fd, &now) == 0;
-    DIR *making = found ? shared_tier_list(home, MAKING) : NULL;
-    while (making != NULL && (entry = readdir(making)) != NULL) {
-        if (fstatat(dirfd(making), entry->d_name, &stat_, AT_SYMLINK_NOFOLLOW) == 0 &&
-            S_ISREG(stat_.st_mode) && stat_.st_mtime < now.st_mtime - LEFT_S) {
-            unlinkat(dirfd(making), entry->d_name, 0);
+    char below[NAME_BYTES + 256];
+    int error = stk_sys_fstatat(home, name, &stat_, AT_SYMLINK_NOFOLLOW);
+    if (error == 0 && S_ISREG(stat_.st_mode) && stat_.st_mtime < before_s) {
+        stk_sys_unlinkat(home, name, 0);
+    }
+    DIR *names = error == 0 && S_ISDIR(stat_.st_mode) ? shared_tier_list(home, name) : NULL;
+    while (names != NULL && (entry = readdir(names)) != NULL) {
+        if (entry->d_name[0] != '.' && strlen(name) < sizeof MAKING + 4) {
+            snprintf(below, sizeof below, "%s/%s", name, entry->d_name);
+            sweep_name(home, below, before_s);
         }
     }
-    if (making != NULL) {
-        closedir(making);
-    }
-    if (fd >= 0) {
-        stk_sys_close(fd);
-        stk_sys_unlinkat(home, now_name, 0);
+    if (names != NULL) {
+        closedir(names);
     }
 }
 
 /* Compares times of the file server's clock only: this node's clock may differ. */
 void shared_tier_sweep(const struct shared_tier *shared)
 {
+    char name[NAME_BYTES];
+    struct stat now;
     int home = stk_home_open(shared->home);
-    if (home >= 0) {
-        sweep(home);
+    int fd = home < 0 ? home : make_draft(home, name, 0600);
+    if (fd >= 0 && stk_sys_fstat(fd, &now) == 0) {
+        sweep_name(home, MAKING, now.st_mtime - LEFT_S);
+    }
+    if (fd >= 0) {
+        stk_sys_close(fd);
+        stk_sys_unlinkat(home, name, 0);
     }
     close_home(home);
 }

@@ -34,6 +34,8 @@ struct shared_tier {
         budget_bytes; /* of all nodes together; below 0: as much as the file system has room for */
 };
 
+/* Where the entries lie in a home there, in the place of a local tier's tree. */
+#define SHARED_TIER_ENTRIES "shared/"
 /* The length of the seal behind an entry's bytes. */
 #define SHARED_TIER_SEAL_BYTES 64
 

@@ -1,5 +1,6 @@
 """A tier on a file system that may not be local, by which nodes fill each other's caches."""
 
+import contextlib
 import errno
 import json
 import os
@@ -17,6 +18,7 @@ import pytest
 import slowfs
 from isolated import Isolated
 from jobs import HOME, Jobs, kill_group, wait_for
+from nodes import Node
 from origin import Origin, settle
 from slices import ALL
 from epoch_job import images, program  # noqa: F401
@@ -26,18 +28,6 @@ pytestmark = pytest.mark.usefixtures("as_root")
 
 COUNT, SIZE = 40, 24 * KIB + 5
 SEAL = 64
-
-
-class Node:
-    """A machine: a /dev/shm and a boot of its own, with the same servers mounted."""
-
-    def __init__(self, place, build, scratch, number):
-        self.place = place
-        own = scratch / f"node{number}"
-        own.mkdir()
-        (own / "boot").write_text(f"00000000-0000-0000-0000-{number:012}\n")
-        place.run(["mount", "--bind", own / "boot", "/proc/sys/kernel/random/boot_id"])
-        self.jobs = Jobs(place, build, own)
 
 
 class Cluster:
@@ -70,7 +60,7 @@ class Cluster:
         return {path.name[13:]: path for path in self.home.glob("shared/*/*;*")}
 
     def drafts(self):
-        return list(self.home.glob("making/*"))
+        return list(self.home.glob("making/*/*"))
 
 
 @pytest.fixture
@@ -473,6 +463,69 @@ def test_killed_in_the_middle_of_publishing(cluster):
         cluster.run(1)
         return not set(left) & set(cluster.drafts())
     wait_for(swept)
+
+
+def test_more_than_the_queue_holds(cluster):
+    """A job copies faster than the server takes. At the run's end all copies are there."""
+    cluster.hold(400)
+    cluster.tier.latency_ms = 1
+    ran, _ = cluster.run(0)
+    assert ran.shared["published"] == 400 and ran.shared["left"] == 0
+    assert len(cluster.entries()) == 400
+    ran, counted = cluster.run(1)
+    assert counted["read_bytes"] == 0 and ran.shared["fetched"] == 400
+
+
+WAITING = "\n".join(["import sys", "for name in sys.argv[1:]:", "    open(name, 'rb').read()",
+                     "print('read', flush=True)", "sys.stdin.readline()"])
+
+
+@contextlib.contextmanager
+def waiting(cluster, files):
+    """A job on the first node that has read these files and waits; its cache stays."""
+    jobs = cluster.nodes[0].jobs
+    line = jobs.command_line([sys.executable, "-c", WAITING, *files], cluster.mount,
+                             flags=[*cluster.flags(), "--keep"])
+    with jobs.started(line, env={"STOKER_AHEAD": "off"}, start_new_session=True) as process:
+        assert process.stdout.readline() == "read\n"
+        yield process
+
+
+def damage_here(cluster, name):
+    """Replaces a copy in the first node's memory by other bytes of its length."""
+    tree = pathlib.Path(cluster.nodes[0].place.path(f"/dev/shm/{HOME}/tree"))
+    copy, = tree.glob(f"*/*;{name}")
+    copy.unlink()
+    copy.write_bytes(bytes(SIZE))
+    copy.chmod(0o400)
+
+
+def test_what_a_killed_run_left(cluster):
+    """The next run puts it there. It puts nothing there that the index does not know."""
+    cluster.tier.latency_ms = 1000
+    with waiting(cluster, cluster.files) as process:
+        kill_group(process)
+    cluster.tier.latency_ms = 0
+    assert len(cluster.entries()) < COUNT
+    damage_here(cluster, f"file{COUNT - 1:04}")
+    with waiting(cluster, cluster.files[:1]):
+        wait_for(lambda: len(cluster.entries()) >= COUNT - 1)
+    for name, path in cluster.entries().items():
+        assert path.read_bytes()[:-SEAL] == (cluster.source / name).read_bytes()
+    assert f"file{COUNT - 1:04}" not in cluster.entries()
+
+
+def test_what_was_filled_without_the_shared_tier(cluster):
+    """The next run that has it puts it there, although it opens nothing of it. Files of another path are
+    not its own."""
+    _, mount = cluster.origin.files("other", 2, SIZE)
+    files = [*cluster.files, mount / "file0000", mount / "file0001"]
+    ran = cluster.nodes[0].jobs.run(reader(files, 1), path=[cluster.mount, mount],
+                                    flags=[cluster.flags()[0], "--keep"])
+    assert ran.fills == COUNT + 2
+    with waiting(cluster, cluster.files[:1]):
+        wait_for(lambda: len(cluster.entries()) >= COUNT)
+    assert len(cluster.entries()) == COUNT
 
 
 def test_volumes_that_have_no_name(cluster, build, scratch):

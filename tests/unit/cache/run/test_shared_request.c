@@ -76,13 +76,19 @@ START_TEST(what_is_asked_is_answered)
 }
 END_TEST
 
+static uint64_t dropped(void)
+{
+    return atomic_load(&requests.counts[STK_SHARED_REQUESTS_DROPPED]);
+}
+
 START_TEST(nothing_is_asked_of_nobody)
 {
     struct stk_shared_request_spec spec = wish_of(STK_SHARED_REQUEST_PUBLISH, "a");
     memset(&requests, 0, sizeof requests);
     ck_assert(!stk_shared_requests_are_open(NULL) && !stk_shared_requests_are_open(&requests));
     ck_assert_int_eq(ask(STK_SHARED_REQUEST_LOOK, "yes"), STK_SHARED_REQUEST_NO);
-    ck_assert(!stk_shared_request_queue(&requests, &spec));
+    stk_shared_request_queue(&requests, &spec);
+    ck_assert_uint_eq(dropped(), 1);
     stk_shared_requests_close(&requests, STK_SHARED_REQUESTS_FAILED);
     stk_shared_requests_open(&requests); /* too late */
     ck_assert(!stk_shared_requests_are_open(&requests));
@@ -237,7 +243,7 @@ static enum stk_shared_request_answer ask_where_a_place_comes_late(void)
     return answer;
 }
 
-/* It is waited for 100 ms; on a busy machine the other thread may not come to free it so soon. */
+/* It is waited for 1 s; on a busy machine the other thread may not come to free it so soon. */
 START_TEST(a_place_to_ask_that_comes_late)
 {
     enum stk_shared_request_answer answer = STK_SHARED_REQUEST_NO;
@@ -259,7 +265,9 @@ START_TEST(what_is_put)
     for (int i = 0; i < STK_SHARED_REQUEST_PUTS + 3; i++) {
         snprintf(name, sizeof name, "%d", i);
         struct stk_shared_request_spec spec = wish_of(STK_SHARED_REQUEST_PUBLISH, name);
-        ck_assert(stk_shared_request_queue(&requests, &spec) == (i < STK_SHARED_REQUEST_PUTS));
+        stk_shared_request_queue(&requests, &spec);
+        int without = i + 1 - STK_SHARED_REQUEST_PUTS;
+        ck_assert_uint_eq(dropped(), (uint64_t)(without > 0 ? without : 0));
     }
     ck_assert_int_eq(pthread_create(&thread, NULL, answer_all, NULL), 0);
     ck_assert_int_eq(ask(STK_SHARED_REQUEST_LOOK, "yes"), STK_SHARED_REQUEST_YES);
@@ -276,6 +284,49 @@ START_TEST(what_is_put)
 }
 END_TEST
 
+static void *add_many(void *context)
+{
+    struct stk_shared_request_spec spec = wish_of(STK_SHARED_REQUEST_PUBLISH, "swept");
+    for (int i = 0; i < STK_SHARED_REQUEST_PUTS; i++) {
+        stk_shared_request_add(&requests, &spec);
+    }
+    stk_shared_requests_end_sweeps(&requests);
+    return context;
+}
+
+/* More than there are slots for is added when the run is over already. The takers wait for it. One
+ * half of the slots stays free. */
+START_TEST(what_is_added_at_the_end)
+{
+    struct stk_shared_request_taken taken;
+    pthread_t thread;
+    int count = 0;
+    begin();
+    atomic_store(&requests.sweeps, 1);
+    stk_shared_requests_close(&requests, STK_SHARED_REQUESTS_OVER);
+    ck_assert_int_eq(pthread_create(&thread, NULL, add_many, NULL), 0);
+    for (; stk_shared_request_take(&requests, true, &taken); count++) {
+        ck_assert_int_lt(taken.request - requests.slots, STK_SHARED_REQUEST_PUTS / 2);
+        stk_shared_request_answer(&taken, STK_SHARED_REQUEST_NO, 0);
+    }
+    pthread_join(thread, NULL);
+    ck_assert_int_eq(count, STK_SHARED_REQUEST_PUTS);
+    ck_assert_uint_eq(dropped(), 0);
+}
+END_TEST
+
+/* A thread that adds does not wait for a server that was left alone. */
+START_TEST(nothing_is_added_to_what_failed)
+{
+    struct stk_shared_request_taken taken;
+    begin();
+    atomic_store(&requests.sweeps, 1);
+    stk_shared_requests_close(&requests, STK_SHARED_REQUESTS_FAILED);
+    add_many(NULL);
+    ck_assert(!stk_shared_request_take(&requests, true, &taken));
+}
+END_TEST
+
 /* From when it is left to when it is done; and a question is nothing of the kind. */
 START_TEST(what_is_left_to_be_put)
 {
@@ -285,7 +336,7 @@ START_TEST(what_is_left_to_be_put)
     spec.tier = 2;
     spec.ino = 77;
     ck_assert(!stk_shared_request_is_queued(&requests, 2, 77));
-    ck_assert(stk_shared_request_queue(&requests, &spec));
+    stk_shared_request_queue(&requests, &spec);
     ck_assert(stk_shared_request_is_queued(&requests, 2, 77));
     ck_assert(!stk_shared_request_is_queued(&requests, 2, 78) &&
               !stk_shared_request_is_queued(&requests, 3, 77));
@@ -334,6 +385,8 @@ Suite *suite_shared_request(void)
     tcase_add_test(tcase, no_place_to_ask);
     tcase_add_test(tcase, a_place_to_ask_that_comes_late);
     tcase_add_test(tcase, what_is_put);
+    tcase_add_test(tcase, what_is_added_at_the_end);
+    tcase_add_test(tcase, nothing_is_added_to_what_failed);
     tcase_add_test(tcase, what_is_left_to_be_put);
     tcase_add_test(tcase, whether_there_is_room);
     tcase_add_test(tcase, names_below_a_tree);
