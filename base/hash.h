@@ -15,4 +15,8 @@ struct stk_hash128 {
 uint64_t stk_hash_64(const void *data, size_t bytes, uint64_t seed);
 struct stk_hash128 stk_hash_128(const void *data, size_t bytes, uint64_t seed);
 
+/* Hashes a folded path name by name, each with the hash of the path above it: the hash of "a/b" is
+ * that of "b", above which lies the hash of "a". An empty path has the hash of what lies above. */
+struct stk_hash128 stk_hash_path(const char *path, size_t length, struct stk_hash128 above);
+
 #endif

@@ -172,7 +172,7 @@ static void finish_tiers(struct stk_cache *cache, bool in_run)
 /* Writes the fixed part of the entries' paths once, for the hits. */
 static void name_trees(struct stk_cache *cache, const struct stk_tier *tier)
 {
-    char path[STK_HOME_BYTES + STK_ROOT_NAME_BYTES + 8];
+    char path[STK_PATH_BYTES];
     for (unsigned i = 0; i < cache->roots.count; i++) {
         struct stk_root *root = &cache->roots.roots[i];
         if (root->usable) {

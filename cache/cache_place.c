@@ -46,13 +46,15 @@ bool stk_cache_place(struct stk_cache *cache, const char *absolute, int dirfd, c
     }
     place->dirfd = dirfd;
     place->path = path;
-    place->key = stk_hash_128(place->below, (size_t)length, place->root->key);
+    place->key = stk_hash_path(place->below, (size_t)length, place->root->key);
     return true;
 }
 
 struct stk_hash128 stk_listing_key(const struct stk_root *root, const char *below, size_t length)
 {
-    return stk_hash_128(below, length, root->key ^ STK_LISTING_FORM); /* no file's */
+    struct stk_hash128 key = stk_hash_path(below, length, root->key);
+    key.low ^= STK_LISTING_FORM; /* no file's */
+    return key;
 }
 
 /* Cuts the slashes and dots off the end of a path below a root; its length then. */

@@ -148,7 +148,7 @@ static __attribute__((noinline)) uint64_t tell(struct stk_cache *cache, const st
     struct stk_entry_parts parts;
     return stk_entry_parse(big->entry, big->blocks.tier->home, &parts)
                ? stk_big_queue_add(stk_run_big_queue(&cache->run), big->blocks.stamp,
-                                   big->root->key, parts.below)
+                                   big->root->key.low, stk_root_below(big->root, parts.file))
                : 0;
 }
 

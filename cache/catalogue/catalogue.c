@@ -20,7 +20,7 @@
 #include "cache/catalogue/shared_file.h"
 #include "cache/catalogue/shm_floor.h"
 
-#define MAGIC               UINT64_C(0x39302d72656b6f74) /* changes with the layout */
+#define MAGIC               UINT64_C(0x30312d72656b6f74) /* changes with the layout */
 #define FILE_LEAF           "/catalogue"
 #define FIRST_CHANGES_BYTES (1u << 20)
 #define NO_ITEM             UINT32_MAX

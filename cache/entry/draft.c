@@ -148,16 +148,11 @@ static int make_directory(const struct stk_tier *tier, const char *path)
     return error == -EEXIST ? 0 : error;
 }
 
-/* Notes for people where a root's entries come from. Its failure does not matter. */
-static void note_origin(const struct stk_tier *tier, const struct stk_root *root,
-                        const char *directory)
+/* Writes the note in a directory that exists. Its failure does not matter. */
+static void write_note(const struct stk_tier *tier, const char *path, const char *text)
 {
-    char path[STK_PATH_BYTES];
-    struct stk_text text = stk_text_in(path, sizeof path);
-    stk_text_add(&text, directory);
-    stk_text_add(&text, "/" STK_ENTRY_NOTE);
     int64_t blocks = stk_budget_blocks_of(1, tier->shared->block_bytes);
-    if (text.cut || stk_tier_take(tier->shared, blocks, 1) != STK_TOOK) {
+    if (stk_tier_take(tier->shared, blocks, 1) != STK_TOOK) {
         return;
     }
     int fd =
@@ -166,18 +161,31 @@ static void note_origin(const struct stk_tier *tier, const struct stk_root *root
         stk_tier_release(tier->shared, blocks, 1);
         return;
     }
-    size_t length = strlen(root->canonical);
-    stk_sys_pwrite(fd, root->canonical, length, 0);
+    stk_sys_pwrite(fd, text, strlen(text), 0);
     stk_sys_close(fd);
 }
 
-/* Makes the directories above an entry, from the root's own downwards. */
-static int make_directories(const struct stk_tier *tier, const struct stk_root *root,
-                            const char *entry)
+/* Notes in a root's directory where its entries come from, once in a process: a nested root may
+ * have made the directory. */
+static void note_origin(const struct stk_tier *tier, const struct stk_root *root)
+{
+    char path[STK_PATH_BYTES];
+    if (atomic_load(&root->noted[tier->index])) {
+        return;
+    }
+    size_t length = stk_entry_tree(path, sizeof path, tier->home, root);
+    if (length > 0 && length + sizeof STK_ENTRY_NOTE <= sizeof path) {
+        memcpy(path + length, STK_ENTRY_NOTE, sizeof STK_ENTRY_NOTE);
+        write_note(tier, path, root->canonical);
+    }
+    atomic_store(&root->noted[tier->index], true);
+}
+
+/* Makes the directories above an entry, from the volume's downwards. */
+static int make_directories(const struct stk_tier *tier, const char *entry)
 {
     char path[STK_PATH_BYTES];
     size_t start = strlen(tier->home) + sizeof STK_ENTRY_TREE - 1;
-    bool first = true;
     if (!stk_text_copy(path, sizeof path, entry)) {
         return -ENAMETOOLONG;
     }
@@ -186,10 +194,6 @@ static int make_directories(const struct stk_tier *tier, const struct stk_root *
         int error = make_directory(tier, path);
         if (error != 0) {
             return error;
-        }
-        if (first) {
-            note_origin(tier, root, path);
-            first = false;
         }
         *slash = '/';
     }
@@ -201,13 +205,16 @@ int stk_entry_publish(struct stk_entry_draft *draft, const struct stk_tier *tier
 {
     int error = stk_sys_rename_noreplace(draft->path, path);
     if (error == -ENOENT) {
-        error = make_directories(tier, root, path);
+        error = make_directories(tier, path);
+        atomic_store(&root->noted[tier->index], false);
         if (error == 0) {
             error = stk_sys_rename_noreplace(draft->path, path);
         }
     }
     if (error != 0) {
         stk_entry_discard(draft);
+    } else {
+        note_origin(tier, root);
     }
     return error;
 }

@@ -36,7 +36,7 @@ void stk_entry_close(struct stk_entry_draft *draft);
 void stk_entry_discard(struct stk_entry_draft *draft);
 /*
  * Renames a complete draft to its place. Makes missing directories and counts them against the
- * tier's budget, and notes the root's path beside its tree. Returns 0; -EEXIST if an entry is
+ * tier's budget, and notes the root's path in its directory. Returns 0; -EEXIST if an entry is
  * there, which is as good; or another -errno. On an error the draft is discarded.
  */
 int stk_entry_publish(struct stk_entry_draft *draft, const struct stk_tier *tier,

@@ -293,19 +293,13 @@ static bool parse_entry(struct stk_cache *cache, const char *entry, struct stk_e
     return false;
 }
 
-static const struct stk_root *root_of(const struct stk_cache *cache,
-                                      const struct stk_entry_parts *parts)
-{
-    return stk_roots_by_name(&cache->roots, parts->root, parts->root_length);
-}
-
 /* Returns the key of a file, or of a directory, whose path has nothing behind the last slash. */
 static struct stk_hash128 key_of(const struct stk_root *root, const struct stk_entry_parts *parts)
 {
-    size_t length = strlen(parts->below);
-    bool is_listing = length == 0 || parts->below[length - 1] == '/';
-    return is_listing ? stk_listing_key(root, parts->below, length > 0 ? length - 1 : 0)
-                      : stk_hash_128(parts->below, length, root->key);
+    const char *below = stk_root_below(root, parts->file);
+    size_t length = strlen(below);
+    return parts->listing ? stk_listing_key(root, below, length > 0 ? length - 1 : 0)
+                          : stk_hash_path(below, length, root->key);
 }
 
 static uint32_t find_parts(struct stk_cache *cache, const struct stk_root *root,
@@ -321,13 +315,13 @@ bool stk_cache_find_entry(struct stk_cache *cache, const char *entry, char origi
     if (cache->catalogue.header == NULL || !parse_entry(cache, entry, &parts) || parts.listing) {
         return false;
     }
-    const struct stk_root *root = root_of(cache, &parts);
+    const struct stk_root *root = stk_roots_by_name(&cache->roots, parts.file);
     struct stk_text path = stk_text_in(origin, STK_PATH_BYTES);
     *record = 0;
     if (root != NULL) {
         stk_text_add(&path, root->prefix);
         stk_text_add_char(&path, '/');
-        stk_text_add(&path, parts.below);
+        stk_text_add(&path, stk_root_below(root, parts.file));
         *record = find_parts(cache, root, &parts);
     }
     return !path.cut;
@@ -339,7 +333,7 @@ bool stk_cache_is_superseded(struct stk_cache *cache, const char *entry)
     if (cache->catalogue.header == NULL || !parse_entry(cache, entry, &parts)) {
         return false;
     }
-    const struct stk_root *root = root_of(cache, &parts);
+    const struct stk_root *root = stk_roots_by_name(&cache->roots, parts.file);
     if (root == NULL) {
         return false;
     }
@@ -359,7 +353,7 @@ enum stk_likeness stk_cache_compare_entry(struct stk_cache *cache, const char *e
     if (cache->catalogue.header == NULL || !parse_entry(cache, entry, &parts)) {
         return STK_ANOTHER_FILE;
     }
-    const struct stk_root *root = root_of(cache, &parts);
+    const struct stk_root *root = stk_roots_by_name(&cache->roots, parts.file);
     if (root == NULL) {
         return STK_ANOTHER_FILE;
     }

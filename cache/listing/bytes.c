@@ -75,9 +75,18 @@ const struct stk_listing_name *stk_listing_at(const struct stk_listing *listing,
     return name;
 }
 
+/* Two mounts of one volume have one listing, for which each has a key of its own. */
+uint64_t stk_listing_whose(const struct stk_place *directory)
+{
+    size_t length = strlen(directory->below);
+    struct stk_hash128 root = stk_hash_path(directory->root->name, directory->root->name_length,
+                                            (struct stk_hash128){.low = STK_LISTING_FORM});
+    return stk_hash_path(directory->below, length > 0 ? length - 1 : 0, root).low;
+}
+
 static uint64_t check_of(const char *map, size_t bytes)
 {
-    const size_t before = offsetof(struct stk_listing_head, key);
+    const size_t before = offsetof(struct stk_listing_head, whose);
     return stk_hash_64(map + before, bytes - before, STK_LISTING_FORM);
 }
 
@@ -86,26 +95,26 @@ struct stk_listing_head *stk_listing_head_of(const struct stk_listing *listing)
     return (struct stk_listing_head *)(void *)listing->map;
 }
 
-void stk_listing_seal(struct stk_listing *listing, uint64_t key)
+void stk_listing_seal(struct stk_listing *listing, uint64_t whose)
 {
     struct stk_listing_head *head = stk_listing_head_of(listing);
-    *head =
-        (struct stk_listing_head){.form = STK_LISTING_FORM, .key = key, .bytes = listing->bytes};
+    *head = (struct stk_listing_head){
+        .form = STK_LISTING_FORM, .whose = whose, .bytes = listing->bytes};
     head->check = check_of(listing->map, listing->bytes);
 }
 
 /* Returns true if the bytes, which any process of this user may have written, are this directory's
  * listing. */
-static bool is_whole(const struct stk_listing *listing, uint64_t key)
+static bool is_whole(const struct stk_listing *listing, uint64_t whose)
 {
     const struct stk_listing_head *head = stk_listing_head_of(listing);
-    return head->form == STK_LISTING_FORM && head->key == key && head->bytes == listing->bytes &&
-           head->check == check_of(listing->map, listing->bytes);
+    return head->form == STK_LISTING_FORM && head->whose == whose &&
+           head->bytes == listing->bytes && head->check == check_of(listing->map, listing->bytes);
 }
 
 /* ---- an entry of a listing ---- */
 
-static int load_fd(int fd, uint64_t key, off_t most, struct stk_listing *out)
+static int load_fd(int fd, uint64_t whose, off_t most, struct stk_listing *out)
 {
     struct stat stat;
     if (stk_sys_fstat(fd, &stat) != 0 || !S_ISREG(stat.st_mode) ||
@@ -122,20 +131,20 @@ static int load_fd(int fd, uint64_t key, off_t most, struct stk_listing *out)
         return -ENOMEM;
     }
     bool read = stk_sys_pread_all(fd, out->map, out->bytes, 0) == (ssize_t)out->bytes;
-    int error = !read ? -EIO : is_whole(out, key) ? 0 : -EINVAL;
+    int error = !read ? -EIO : is_whole(out, whose) ? 0 : -EINVAL;
     if (error != 0) {
         stk_listing_close(out);
     }
     return error;
 }
 
-int stk_listing_load(const char *entry, uint64_t key, off_t most, struct stk_listing *out)
+int stk_listing_load(const char *entry, uint64_t whose, off_t most, struct stk_listing *out)
 {
     int fd = stk_sys_open_own(entry, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* of a pipe, too */
     if (fd < 0) {
         return fd;
     }
-    int error = load_fd(fd, key, most, out);
+    int error = load_fd(fd, whose, most, out);
     stk_sys_close(fd);
     return error;
 }

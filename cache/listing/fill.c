@@ -66,8 +66,8 @@ static bool adopt_this(const struct filling *filling, const struct stk_listing *
 {
     struct stk_listing found;
     struct stat stat = {.st_blocks = 0};
-    uint64_t key = filling->directory->key.low;
-    int error = stk_listing_load(filling->entry, key, STK_LISTING_MOST_BYTES, &found);
+    uint64_t whose = stk_listing_whose(filling->directory);
+    int error = stk_listing_load(filling->entry, whose, STK_LISTING_MOST_BYTES, &found);
     if (error == 0) {
         bool same = stk_listing_head_of(&found)->check == stk_listing_head_of(listing)->check;
         stk_listing_close(&found);
@@ -96,7 +96,7 @@ static bool adopt(struct filling *filling, const struct stk_listing *listing)
 static enum stk_bypass keep(struct filling *filling, struct stk_listing *listing)
 {
     filling->build.bytes = listing->bytes;
-    stk_listing_seal(listing, filling->directory->key.low);
+    stk_listing_seal(listing, stk_listing_whose(filling->directory));
     return adopt(filling, listing) ? STK_BYPASS_NONE
                                    : stk_entry_build_make(&filling->build, write_names, listing);
 }

@@ -142,7 +142,7 @@ bool stk_listing_serve(struct stk_cache *cache, const struct stk_place *director
     if (!stk_listing_name_entry(cache, directory, record, tier, entry)) {
         return false;
     }
-    int error = stk_listing_load(entry, directory->key.low, most, out);
+    int error = stk_listing_load(entry, stk_listing_whose(directory), most, out);
     if (error == -ENOENT || error == -EINVAL) {
         stk_drop_entry(cache, number, entry);
     }

@@ -15,7 +15,7 @@
 struct stk_listing_head {
     uint64_t form;
     uint64_t check; /* of all that follows */
-    uint64_t key;   /* of the directory's path */
+    uint64_t whose; /* stk_listing_whose of the directory */
     uint64_t bytes; /* of the listing, with the head */
 };
 
@@ -25,11 +25,13 @@ struct stk_listing_head *stk_listing_head_of(const struct stk_listing *listing);
 /* Reads all names of an open directory behind the head. Advances the claim of the record, unless it
  * is NULL. Returns false if there are too many names, or an error. */
 bool stk_listing_read(struct stk_listing *out, int fd, struct stk_record *record);
+/* Returns a hash of the directory's volume and its path there, equal in all processes. */
+uint64_t stk_listing_whose(const struct stk_place *directory);
 /* Writes the head. All records must be there. */
-void stk_listing_seal(struct stk_listing *listing, uint64_t key);
+void stk_listing_seal(struct stk_listing *listing, uint64_t whose);
 /* Reads an entry. Returns 0; -ENOENT: there is none; -EINVAL: it is not of this directory; -EFBIG:
  * it is longer than `most`; or another -errno. */
-int stk_listing_load(const char *entry, uint64_t key, off_t most, struct stk_listing *out);
+int stk_listing_load(const char *entry, uint64_t whose, off_t most, struct stk_listing *out);
 
 /* ---- versions ---- */
 

@@ -53,7 +53,7 @@ static bool place_at(struct stk_cache *cache, const struct stk_root *root, const
     stk_text_add_char(&text, '/');
     stk_text_add(&text, below);
     return !text.cut && stk_cache_place_directory(cache, absolute, AT_FDCWD, absolute, out) &&
-           out->root->key == root->key;
+           out->root->key.low == root->key.low;
 }
 
 void stk_listing_revalidate(struct stk_cache *cache, const struct stk_root *root, const char *below)

@@ -3,6 +3,9 @@
  *
  *   HOME/tree/ROOT/dir/3f2a91c07bd4;leaf       origin: ROOT's directory + /dir/leaf
  *
+ * ROOT is the root's name, which is a path: its volume, and where it lies there (root.h). So an
+ * entry of a nested root is one of the root around it.
+ *
  * The 12 hexadecimal digits name the version (cache/catalogue/identity.h). A directory's listing
  * has no leaf (cache/listing/listing.h). No heap; safe in threads, after fork and in signal
  * handlers.
@@ -38,14 +41,12 @@ bool stk_entry_path_below_tree(char *out, size_t bytes, const struct stk_root *r
                                const char *below, uint64_t name);
 
 struct stk_entry_parts {
-    const char *root; /* the root's name, not terminated */
-    size_t root_length;
-    char below[STK_PATH_BYTES];
-    uint64_t name; /* of the version */
-    bool listing;  /* the entry is a directory's listing */
+    char file[STK_PATH_BYTES]; /* the root's name and the path below it: "ROOT/dir/leaf" */
+    uint64_t name;             /* of the version */
+    bool listing;              /* the entry is a directory's listing */
 };
-/* Takes an entry's path apart. `out` points into `path`. Returns false if the path is not one of an
- * entry in this home. */
+/* Takes an entry's path apart. Returns false if the path is not one of an entry in this home. Which
+ * root it is of, the process's roots say (stk_roots_by_name). */
 bool stk_entry_parse(const char *path, const char *home, struct stk_entry_parts *out);
 
 /* Returns true if a thing found in a tree is an entry, by its kind and the form of its name. */

@@ -3,17 +3,15 @@
 #include <fcntl.h>
 #include <string.h>
 
-#include "base/hash.h"
 #include "base/options.h"
 #include "base/proc.h"
 #include "base/sys.h"
 #include "base/text.h"
-#include "base/volume.h"
 #include "cache/origin/mounts.h"
 
 /* ---- spelling ---- */
 
-const char *stk_roots_keep(struct stk_roots *roots, const char *text, size_t length)
+char *stk_roots_keep(struct stk_roots *roots, const char *text, size_t length)
 {
     if (length >= sizeof roots->text - roots->text_used) {
         return NULL;
@@ -32,8 +30,12 @@ static struct stk_root *add_root(struct stk_roots *roots, const char *prefix)
     if (kept == NULL) {
         return NULL;
     }
-    struct stk_root *root = &roots->roots[roots->count++];
-    *root = (struct stk_root){.prefix = kept, .prefix_length = strlen(kept), .canonical = kept};
+    struct stk_root *root = &roots->roots[roots->count];
+    *root = (struct stk_root){.prefix = kept,
+                              .prefix_length = strlen(kept),
+                              .canonical = kept,
+                              .noted = roots->noted[roots->count]};
+    roots->count++;
     return root;
 }
 
@@ -61,115 +63,6 @@ void stk_roots_spell(struct stk_roots *roots, const char *paths)
 
 /* ---- what a root is ---- */
 
-static bool is_fuse(const char *type)
-{
-    return strncmp(type, "fuse", 4) == 0 && strncmp(type, "fuseblk", 7) != 0;
-}
-
-/* Mounts whose inode numbers are not kept by anybody: a look at another time shows another. */
-static bool type_keeps_inodes(const char *type)
-{
-    static const char *const keepers[] = {"fuse.glusterfs", "fuse.ceph-fuse", "fuse.juicefs",
-                                          "fuse.mfs",       "fuse.mfsmount",  "fuse.lizardfs",
-                                          "fuse.beegfs",    "fuse.dfuse"};
-    if (!is_fuse(type)) {
-        return strcmp(type, "cifs") != 0 && strcmp(type, "smb3") != 0;
-    }
-    for (size_t i = 0; i < sizeof keepers / sizeof *keepers; i++) {
-        if (strcmp(type, keepers[i]) == 0) {
-            return true;
-        }
-    }
-    return false;
-}
-
-/* Others may keep a directory's times as well (some FUSE), or make times up (object stores). */
-static enum stk_root_kind kind_of(const char *type)
-{
-    static const struct {
-        const char *type;
-        enum stk_root_kind kind;
-    } known[] = {
-        {"nfs", STK_ROOT_SERVER},   {"nfs4", STK_ROOT_SERVER},     {"lustre", STK_ROOT_SERVER},
-        {"ceph", STK_ROOT_SERVER},  {"ext2", STK_ROOT_DISK},       {"ext3", STK_ROOT_DISK},
-        {"ext4", STK_ROOT_DISK},    {"xfs", STK_ROOT_DISK},        {"btrfs", STK_ROOT_DISK},
-        {"f2fs", STK_ROOT_DISK},    {"overlay", STK_ROOT_DISK},    {"zfs", STK_ROOT_DISK},
-        {"erofs", STK_ROOT_DISK},   {"squashfs", STK_ROOT_DISK},   {"tmpfs", STK_ROOT_MEMORY},
-        {"ramfs", STK_ROOT_MEMORY}, {"hugetlbfs", STK_ROOT_MEMORY}};
-    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
-        if (strcmp(type, known[i].type) == 0) {
-            return known[i].kind;
-        }
-    }
-    return STK_ROOT_UNKNOWN;
-}
-
-struct mount_search {
-    struct stk_root *root;
-    uint64_t id;
-    bool names_volume;
-    uint64_t hash;
-};
-
-/* Returns true for "server:/volume", "//server/share" and their like: they are the same volume
- * whenever they are mounted, and shall not be asked over a network. Other sources ("/dev/loop0",
- * "overlay", "s3fs", a path) may stand for another volume tomorrow. */
-static bool source_names_volume(const char *source)
-{
-    return source[0] != '/' ? strchr(source, ':') != NULL || strstr(source, "=/") != NULL
-                            : source[1] == '/';
-}
-
-/* Returns true if only the user that mounted a FUSE file system may enter it. */
-static bool is_single_user(const struct stk_mount *mount)
-{
-    return strncmp(mount->type, "fuse", 4) == 0 && strstr(mount->options, ",allow_other") == NULL;
-}
-
-static void consider_mount(void *context, const struct stk_mount *mount)
-{
-    struct mount_search *search = context;
-    if (mount->id == search->id) {
-        uint64_t hash = stk_hash_64(mount->source, strlen(mount->source), 0);
-        search->hash = stk_hash_64(mount->root, strlen(mount->root), hash);
-        search->hash = stk_hash_64(mount->type, strlen(mount->type), search->hash);
-        search->names_volume = source_names_volume(mount->source);
-        search->root->inode_counts = type_keeps_inodes(mount->type);
-        search->root->kind = kind_of(mount->type);
-        search->root->single_user = is_single_user(mount);
-        search->root->is_fuse = is_fuse(mount->type);
-    }
-}
-
-/* Hashes the mount where the descriptor leads. A mount that the table does not show (of a changed
- * root directory) has its number only. */
-static bool hash_mount(struct stk_root *root, int fd, uint64_t *out)
-{
-    struct statfs fs;
-    struct mount_search search = {.root = root};
-    root->inode_counts = true;
-    if (!stk_volume_mount_id(fd, &search.id) || !stk_mounts_visit(consider_mount, &search)) {
-        return false;
-    }
-    if (!search.names_volume && stk_sys_fstatfs(fd, &fs) != 0) {
-        return false;
-    }
-    uint64_t volume = search.names_volume ? 0 : stk_volume_of_fd(fd, &fs);
-    root->lasting = search.names_volume || stk_volume_has_number(&fs);
-    *out = stk_hash_64(&volume, sizeof volume, search.hash);
-    return true;
-}
-
-static void name_root(struct stk_root *root, uint64_t hash)
-{
-    const char *leaf = stk_path_leaf(root->canonical);
-    struct stk_text name = stk_text_in(root->name, sizeof root->name - 18);
-    stk_text_add(&name, leaf);
-    name.room = sizeof root->name;
-    stk_text_add_char(&name, '-');
-    stk_text_add_hex(&name, hash, 16);
-}
-
 /* The path of an open directory as the kernel spells it, kept; NULL when there is no room. */
 static const char *path_of_fd(struct stk_roots *roots, int fd)
 {
@@ -183,7 +76,25 @@ static const char *path_of_fd(struct stk_roots *roots, int fd)
     return stk_roots_keep(roots, path, (size_t)length);
 }
 
-static bool identify_fd(struct stk_roots *roots, struct stk_root *root, int fd, uint64_t *mounted)
+static bool take_location(struct stk_roots *roots, struct stk_root *root, int fd)
+{
+    struct stk_location location;
+    if (!stk_location_find(fd, root->canonical, &location)) {
+        return false;
+    }
+    root->kind = location.kind;
+    root->inode_counts = location.inode_counts;
+    root->lasting = location.lasting;
+    root->single_user = location.single_user;
+    root->is_fuse = location.is_fuse;
+    root->volume = location.volume;
+    root->mount = location.mount;
+    root->name_length = strlen(location.name);
+    root->name = stk_roots_keep(roots, location.name, root->name_length);
+    return root->name != NULL;
+}
+
+static bool identify_fd(struct stk_roots *roots, struct stk_root *root, int fd)
 {
     struct stat stat;
     if (stk_sys_fstat(fd, &stat) != 0 || !S_ISDIR(stat.st_mode)) {
@@ -192,16 +103,16 @@ static bool identify_fd(struct stk_roots *roots, struct stk_root *root, int fd, 
     root->dev = stat.st_dev;
     root->ino = stat.st_ino;
     root->canonical = path_of_fd(roots, fd);
-    return root->canonical != NULL && hash_mount(root, fd, mounted);
+    return root->canonical != NULL && take_location(roots, root, fd);
 }
 
-static bool identify(struct stk_roots *roots, struct stk_root *root, uint64_t *mounted)
+static bool identify(struct stk_roots *roots, struct stk_root *root)
 {
     int fd = stk_sys_openat(AT_FDCWD, root->prefix, O_PATH | O_DIRECTORY | O_CLOEXEC, 0);
     if (fd < 0) {
         return false;
     }
-    bool known = identify_fd(roots, root, fd, mounted);
+    bool known = identify_fd(roots, root, fd);
     stk_sys_close(fd);
     return known;
 }
@@ -228,17 +139,47 @@ struct sight {
     uint64_t view, rights;
 };
 
+/* Returns the rest of a path in a tier behind a name, or NULL if the path does not lie there. */
+static const char *behind_name(const struct stk_root *root, const char *in_tree)
+{
+    const char *rest = in_tree + root->name_length;
+    if (strncmp(in_tree, root->name, root->name_length) != 0) {
+        return NULL;
+    }
+    return *rest == '/' ? rest + 1 : *rest == '\0' ? rest : NULL;
+}
+
+/* Gives a root a volume of its own if another mount already leads to some of its files: an entry's
+ * path must lead back to one origin. */
+static void keep_apart(const struct stk_roots *roots, struct stk_root *root)
+{
+    for (const struct stk_root *other = roots->roots; other < &roots->roots[roots->count];
+         other++) {
+        if (other->usable && other->mount != root->mount &&
+            (behind_name(root, other->name) != NULL || behind_name(other, root->name) != NULL)) {
+            root->volume = stk_hash_64(&root->mount, sizeof root->mount, root->volume);
+            stk_location_rename(root->name, root->volume);
+            return;
+        }
+    }
+}
+
+static struct stk_hash128 key_of(const struct stk_root *root, const struct sight *sight)
+{
+    const uint64_t above[] = {sight->view, sight->rights, root->dev, root->volume, root->mount};
+    const char *slash = strchr(root->name, '/');
+    const char *path = slash != NULL ? slash + 1 : "";
+    return stk_hash_path(path, strlen(path), stk_hash_128(above, sizeof above, 0));
+}
+
 static void resolve_one(struct stk_roots *roots, struct stk_root *root, const struct sight *sight)
 {
-    uint64_t mounted = 0;
     split_file_root(roots, root);
-    if (!identify(roots, root, &mounted)) {
+    if (!identify(roots, root)) {
         return;
     }
-    uint64_t hash = stk_hash_64(root->canonical, strlen(root->canonical), mounted);
-    const uint64_t parts[] = {sight->view, root->dev, root->ino, hash};
-    root->key = stk_hash_64(parts, sizeof parts, sight->rights);
-    name_root(root, hash);
+    keep_apart(roots, root);
+    root->key = key_of(root, sight);
     root->linked = strcmp(root->prefix, root->canonical) != 0;
     root->usable = true;
 }
@@ -357,14 +298,20 @@ void stk_roots_lose(struct stk_roots *roots)
     atomic_store(&roots->lost, true);
 }
 
-const struct stk_root *stk_roots_by_name(const struct stk_roots *roots, const char *name,
-                                         size_t length)
+const char *stk_root_below(const struct stk_root *root, const char *in_tree)
+{
+    const char *rest = root->usable ? behind_name(root, in_tree) : NULL;
+    return rest != NULL && (root->only == NULL || strcmp(rest, root->only) == 0) ? rest : NULL;
+}
+
+const struct stk_root *stk_roots_by_name(const struct stk_roots *roots, const char *in_tree)
 {
     const struct stk_root *found = NULL;
-    for (unsigned i = 0; i < roots->count && (found == NULL || found->linked); i++) {
+    for (unsigned i = 0; i < roots->count; i++) {
         const struct stk_root *root = &roots->roots[i];
-        if (root->usable && strlen(root->name) == length && memcmp(root->name, name, length) == 0 &&
-            (found == NULL || !root->linked)) {
+        if (stk_root_below(root, in_tree) != NULL &&
+            (found == NULL || root->name_length > found->name_length ||
+             (root->name_length == found->name_length && found->linked && !root->linked))) {
             found = root;
         }
     }
@@ -374,7 +321,7 @@ const struct stk_root *stk_roots_by_name(const struct stk_roots *roots, const ch
 const struct stk_root *stk_roots_by_key(const struct stk_roots *roots, uint64_t key)
 {
     for (unsigned i = 0; i < roots->count; i++) {
-        if (roots->roots[i].usable && roots->roots[i].key == key) {
+        if (roots->roots[i].usable && roots->roots[i].key.low == key) {
             return &roots->roots[i];
         }
     }

@@ -1,17 +1,21 @@
 /*
  * Covered roots: the directories whose files are served. Paths match a root by its spelling
- * (lexically). Two identities name its files:
+ * (lexically). Its files are known by where they are, so one file has one entry, whichever root,
+ * link or bind mount leads to it:
  *
- *   key     hash of the view (mount namespace and root directory), device and inode, and of the
- *           process's rights (base/proc.h): for the catalogue, so that two containers with other
- *           volumes on one path never mix. A process never gets what a process with more groups
- *           or with less confinement saw;
- *   name    its last component and a hash of file-system type, source, volume, mounted directory
- *           and path: the directory of its entries in a tier. Equal after a reboot, unless the
- *           volume is known by its mount only (base/volume.h).
+ *   name    the volume and the root's path there (cache/origin/location.h): the directory of its
+ *           entries in a tier. Equal after a reboot, unless the volume is known by its mount only
+ *           (base/volume.h). Two mounts in one process never share it: an entry's path leads back
+ *           to one origin;
+ *   key     a hash of that path, name by name, above which lie the volume, the mount, the device,
+ *           the view (mount namespace and root directory), and the process's rights
+ *           (base/proc.h): for the catalogue. So two containers with other volumes on one path
+ *           never mix, and neither do two mounts that show other owners or rights. A process never
+ *           gets what a process with more groups or with less confinement saw.
  *
- * A mount below a root is a root of its own. A single file is its directory with only one name. A
- * process calls these functions once, at its set-up; only stk_roots_match runs for each path.
+ * Nested roots on one mount have equal names and keys for their common files. A mount below a root
+ * is a root of its own. A single file is its directory with only one name. A process calls these
+ * functions once, at its set-up; only stk_roots_match runs for each path.
  */
 #ifndef STK_CACHE_ORIGIN_ROOT_H
 #define STK_CACHE_ORIGIN_ROOT_H
@@ -21,21 +25,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/hash.h"
 #include "base/path.h"
 #include "cache/catalogue/catalogue.h"
+#include "cache/origin/location.h"
 
 #define STK_ROOTS           32
-#define STK_ROOT_NAME_BYTES 96
-#define STK_ROOT_TEXT_BYTES (16u << 10)
-
-/* The kind of its file system: how dear a question is, and whether a directory's times change
- * whenever its content does. */
-enum stk_root_kind {
-    STK_ROOT_UNKNOWN, /* perhaps a server; times may not change */
-    STK_ROOT_SERVER,  /* a server: each question is dear; times change */
-    STK_ROOT_DISK,    /* on this machine: a question costs next to nothing; times change */
-    STK_ROOT_MEMORY   /* nothing to gain, and a store through a map leaves no trace */
-};
+#define STK_ROOT_TEXT_BYTES (32u << 10)
 
 struct stk_root {
     const char *prefix; /* as paths spell it: absolute, folded, no trailing slash */
@@ -43,17 +39,17 @@ struct stk_root {
     const char *only;      /* the one name below it that is covered, or NULL for all */
     const char *canonical; /* without symbolic links */
     uint64_t dev, ino;
-    uint64_t key;
+    struct stk_hash128 key;
     bool usable;             /* false: missing, or not a directory: matches nothing */
     bool linked;             /* spelled through symbolic links, which may be changed */
     _Atomic bool retargeted; /* a link leads elsewhere by now, as far as this process knows */
     _Atomic int64_t seen_ns; /* when the process last checked that */
-    bool inode_counts;       /* false: the mount makes inode numbers up */
-    bool lasting;            /* its name says which volume it is, and not only which mount */
-    bool single_user; /* the mount serves only the user who made it, whatever the modes say */
-    bool is_fuse;     /* each open may drop what the kernel holds or fetches of a file */
-    enum stk_root_kind kind;
-    char name[STK_ROOT_NAME_BYTES];
+    enum stk_root_kind kind; /* this and the rest: see struct stk_location */
+    bool inode_counts, lasting, single_user, is_fuse;
+    uint64_t volume, mount;
+    char *name;
+    size_t name_length;
+    _Atomic bool *noted; /* by tier: the note in its directory is there (cache/entry/draft.h) */
     /* The directories of its entries in this process's tiers, by the catalogue's numbers. */
     struct stk_root_tree {
         const char *path; /* NULL: not made */
@@ -77,6 +73,7 @@ struct stk_roots {
     _Atomic bool lost; /* the process's view has changed since they were resolved */
     size_t text_used;
     struct stk_root roots[STK_ROOTS];
+    _Atomic bool noted[STK_ROOTS][STK_TIERS];
     char text[STK_ROOT_TEXT_BYTES];
 };
 
@@ -91,7 +88,7 @@ void stk_roots_resolve(struct stk_roots *roots);
 bool stk_root_is_there(const struct stk_root *root);
 
 /* Keeps a text as long as the roots. Returns NULL if there is no room. */
-const char *stk_roots_keep(struct stk_roots *roots, const char *text, size_t length);
+char *stk_roots_keep(struct stk_roots *roots, const char *text, size_t length);
 
 /*
  * Returns the root that `path` (absolute) lies under, the innermost of nested ones, and in `rest`
@@ -103,11 +100,14 @@ const struct stk_root *stk_roots_match(const struct stk_roots *roots, const char
 /* Ends all coverage: the process has another view of the file system from now on, for which the
  * roots were not resolved. */
 void stk_roots_lose(struct stk_roots *roots);
-/* Returns the resolved root with this name, or NULL. Prefers a root that is spelled without links.
- * Also works after stk_roots_lose: a process's open descriptors stay what they are. */
-const struct stk_root *stk_roots_by_name(const struct stk_roots *roots, const char *name,
-                                         size_t length);
-/* Returns the resolved root with this key, or NULL. */
+/* Returns the rest of a path below a tier's tree behind the root's name: "" for the root itself.
+ * Returns NULL if the path does not lie below the root, or if the root does not cover it. */
+const char *stk_root_below(const struct stk_root *root, const char *in_tree);
+/* Returns the resolved root below which this path in a tier's tree lies, the innermost of nested
+ * ones, or NULL. Prefers a root that is spelled without links. Also works after stk_roots_lose: a
+ * process's open descriptors stay what they are. */
+const struct stk_root *stk_roots_by_name(const struct stk_roots *roots, const char *in_tree);
+/* Returns the resolved root whose key has this lower half, or NULL. */
 const struct stk_root *stk_roots_by_key(const struct stk_roots *roots, uint64_t key);
 
 #endif

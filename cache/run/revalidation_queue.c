@@ -18,7 +18,7 @@ void stk_revalidation_queue_open(struct stk_revalidation_queue *queue,
     for (unsigned i = 0; i < roots->count; i++) {
         const struct stk_root *root = &roots->roots[i];
         if (root->usable && !stk_root_is_local(root)) {
-            queue->roots[queue->root_count++] = root->key;
+            queue->roots[queue->root_count++] = root->key.low;
         }
     }
     atomic_store(&queue->open, 1);
@@ -84,7 +84,7 @@ stk_revalidation_queue_reserve(struct stk_revalidation_queue *queue, const struc
     uint32_t place;
     if (queue == NULL || atomic_load_explicit(&queue->open, memory_order_acquire) == 0 ||
         strlen(below) >= STK_REVALIDATION_QUEUE_PATH_BYTES ||
-        !find_root(queue, root->key, &place)) {
+        !find_root(queue, root->key.low, &place)) {
         return NULL;
     }
     struct stk_revalidation_queue_slot *slot = find_free(queue);

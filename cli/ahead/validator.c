@@ -45,7 +45,7 @@ static void look(struct stk_cache *cache, uint64_t key, const char *below)
     const struct stk_root *root = stk_roots_by_key(&cache->roots, key);
     int length = root == NULL ? -1 : snprintf(path, sizeof path, "%s/%s", root->prefix, below);
     if (length > 0 && (size_t)length < sizeof path &&
-        stk_cache_place(cache, path, AT_FDCWD, path, &place) && place.root->key == key) {
+        stk_cache_place(cache, path, AT_FDCWD, path, &place) && place.root->key.low == key) {
         stk_freshness_validate(cache, &place);
         note_if_opened(cache, &place);
     }

@@ -98,7 +98,7 @@ static enum big_taken take(const struct stk_big_queue_file *begun)
         root == NULL ? -1 : snprintf(path, sizeof path, "%s/%s", root->prefix, begun->below);
     if (length < 0 || (size_t)length >= sizeof path ||
         !stk_cache_place(finisher.cache, path, AT_FDCWD, path, &place) ||
-        place.root->key != begun->root) {
+        place.root->key.low != begun->root) {
         return BIG_REFUSED;
     }
     enum stk_answer answer = stk_cache_lookup(finisher.cache, &place, &ask);

@@ -1,7 +1,9 @@
 #include "cli/tiers/entries.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
@@ -11,6 +13,7 @@
 #include "base/path.h"
 #include "base/proc.h"
 #include "base/sys.h"
+#include "base/text.h"
 #include "base/walk.h"
 #include "cache/entry/draft.h"
 #include "cache/origin/entry_name.h"
@@ -21,23 +24,79 @@ static void root_path(char *out, size_t bytes, const char *tier_home, const char
     snprintf(out, bytes, "%s/tree/%s", tier_home, root);
 }
 
+/* The search for directories of roots: those with a note. Above them lie only directories. */
+struct search {
+    const char *tier_home;
+    void (*visit)(const char *tier_home, const char *root, void *context);
+    void *context;
+    struct stk_text root; /* the path below the tree, of the directory at hand */
+    char room[STK_PATH_BYTES];
+    char path[STK_HOME_BYTES + STK_PATH_BYTES + 8];
+};
+
+static bool is_entry(const char *name)
+{
+    return strlen(name) > STK_ENTRY_DIGITS && name[STK_ENTRY_DIGITS] == ';';
+}
+
+/* Returns true if the directory is a root's: it has the note, or entries, whose note is lost. */
+static bool is_of_root(int directory, DIR *names)
+{
+    bool found = faccessat(directory, STK_ENTRY_NOTE, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
+    struct dirent *entry;
+    while (!found && (entry = readdir(names)) != NULL) {
+        found = is_entry(entry->d_name);
+    }
+    rewinddir(names);
+    return found;
+}
+
+static void search_in(struct search *search);
+
+/* Goes on in a directory of this name, if it is one. */
+static void search_below(struct search *search, const char *name)
+{
+    size_t used = search->root.used;
+    if (used > 0) {
+        stk_text_add_char(&search->root, '/');
+    }
+    stk_text_add(&search->root, name);
+    if (!search->root.cut) {
+        search_in(search);
+    }
+    search->root.used = used;
+    search->root.start[used] = '\0';
+    search->root.cut = false;
+}
+
+static void search_in(struct search *search)
+{
+    root_path(search->path, sizeof search->path, search->tier_home, search->root.start);
+    int fd = stk_sys_open_nolinks(search->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR *names = fd >= 0 ? fdopendir(fd) : NULL;
+    struct dirent *entry;
+    if (names != NULL && search->root.used > 0 && is_of_root(fd, names)) {
+        search->visit(search->tier_home, search->root.start, search->context);
+        closedir(names);
+        return;
+    }
+    while (names != NULL && (entry = readdir(names)) != NULL) {
+        if (entry->d_name[0] != '.' && (entry->d_type == DT_DIR || entry->d_type == DT_UNKNOWN)) {
+            search_below(search, entry->d_name);
+        }
+    }
+    if (names != NULL) {
+        closedir(names);
+    }
+}
+
 void entries_each_root(const char *tier_home,
                        void (*visit)(const char *tier_home, const char *root, void *context),
                        void *context)
 {
-    char path[4096];
-    snprintf(path, sizeof path, "%s/tree", tier_home);
-    int tree = stk_sys_open_nolinks(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    DIR *roots = tree >= 0 ? fdopendir(tree) : NULL;
-    struct dirent *entry;
-    while (roots != NULL && (entry = readdir(roots)) != NULL) {
-        if (entry->d_name[0] != '.') {
-            visit(tier_home, entry->d_name, context);
-        }
-    }
-    if (roots != NULL) {
-        closedir(roots);
-    }
+    struct search search = {.tier_home = tier_home, .visit = visit, .context = context};
+    search.root = stk_text_in(search.room, sizeof search.room);
+    search_in(&search);
 }
 
 static int measure_one(void *context, int dirfd, const char *name, unsigned depth,
@@ -121,8 +180,7 @@ static void remove_versions(const char *directory, const char *leaf, struct remo
     struct dirent *entry;
     while (entries != NULL && (entry = readdir(entries)) != NULL) {
         const char *name = entry->d_name;
-        if (strlen(name) > STK_ENTRY_DIGITS && name[STK_ENTRY_DIGITS] == ';' &&
-            strcmp(name + STK_ENTRY_DIGITS + 1, leaf) == 0 &&
+        if (is_entry(name) && strcmp(name + STK_ENTRY_DIGITS + 1, leaf) == 0 &&
             fstatat(dirfd(entries), name, &stat_, AT_SYMLINK_NOFOLLOW) == 0) {
             remove_one(removed, dirfd(entries), name, 0, &stat_);
         }
@@ -140,12 +198,31 @@ static void remove_directory(const char *path, struct removed *removed)
     }
 }
 
-static void remove_below(const char *root, const char *below, struct removed *removed)
+/* Removes what has become empty above a path: up to its volume. */
+static void remove_empty_above(char *path, size_t tree_length, struct removed *removed)
+{
+    struct stat stat_;
+    for (char *slash = strrchr(path, '/'); slash > path + tree_length; slash = strrchr(path, '/')) {
+        *slash = '\0';
+        if (lstat(path, &stat_) != 0 || unlinkat(AT_FDCWD, path, AT_REMOVEDIR) != 0) {
+            return;
+        }
+        note_removed(removed, stk_path_leaf(path), &stat_);
+    }
+}
+
+/* Removes the entries below a directory of a root, or those of one file. */
+static void remove_below(const char *tier_home, const char *root, const char *below,
+                         struct removed *removed)
 {
     char path[8192];
-    snprintf(path, sizeof path, "%s%s%s", root, *below != '\0' ? "/" : "", below);
+    size_t tree_length = strlen(tier_home) + sizeof STK_ENTRY_TREE - 1;
+    root_path(path, sizeof path, tier_home, root);
+    size_t length = strlen(path);
+    snprintf(path + length, sizeof path - length, "%s%s", *below != '\0' ? "/" : "", below);
     if (stk_walk(path, remove_one, removed) == 0) {
         remove_directory(path, removed);
+        remove_empty_above(path, tree_length, removed);
     } else if (*below != '\0') {
         *strrchr(path, '/') = '\0';
         remove_versions(path, stk_path_leaf(below), removed);
@@ -155,14 +232,13 @@ static void remove_below(const char *root, const char *below, struct removed *re
 static void remove_from(const char *tier_home, const char *root, const char *path,
                         struct removed *removed)
 {
-    char directory[4096], origin[4096];
-    root_path(directory, sizeof directory, tier_home, root);
+    char origin[4096];
     entries_origin(tier_home, root, origin, sizeof origin);
     const char *below = stk_path_below(path, origin);
     if (*origin != '\0' && stk_path_is_below(origin, path)) {
-        remove_below(directory, "", removed);
+        remove_below(tier_home, root, "", removed);
     } else if (*origin != '\0' && below != NULL) {
-        remove_below(directory, below, removed);
+        remove_below(tier_home, root, below, removed);
     }
 }
 
@@ -192,10 +268,48 @@ void entries_remove_blocks(const struct stk_tier *tier)
     entries_give_back(tier, removed.blocks, removed.inodes);
 }
 
+uint64_t entries_remove_place(const struct stk_tier *tier, const char *root, const char *below)
+{
+    struct removed removed = {.files = 0};
+    remove_below(tier->home, root, below, &removed);
+    entries_give_back(tier, removed.blocks, removed.inodes);
+    return removed.files;
+}
+
 uint64_t entries_remove(const struct stk_tier *tier, const char *root, const char *path)
 {
     struct removed removed = {.files = 0};
     remove_from(tier->home, root, path, &removed);
     entries_give_back(tier, removed.blocks, removed.inodes);
     return removed.files;
+}
+
+/* ---- entries of before ---- */
+
+static int remove_old(void *context, int dirfd, const char *name, unsigned depth,
+                      const struct stat *stat)
+{
+    atomic_bool *stop = context;
+    (void)depth;
+    unlinkat(dirfd, name, S_ISDIR(stat->st_mode) ? AT_REMOVEDIR : 0);
+    return atomic_load(stop) ? -EINTR : 0;
+}
+
+void entries_remove_old(const char *tier_home, atomic_bool *stop)
+{
+    char path[STK_HOME_BYTES + NAME_MAX + 8];
+    root_path(path, sizeof path, tier_home, "");
+    int tree = stk_sys_open_nolinks(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR *roots = tree >= 0 ? fdopendir(tree) : NULL;
+    struct dirent *root;
+    while (roots != NULL && !atomic_load(stop) && (root = readdir(roots)) != NULL) {
+        root_path(path, sizeof path, tier_home, root->d_name);
+        if (root->d_name[0] != '.' && !stk_location_is_volume(root->d_name) &&
+            stk_walk(path, remove_old, stop) == 0) {
+            rmdir(path);
+        }
+    }
+    if (roots != NULL) {
+        closedir(roots);
+    }
 }

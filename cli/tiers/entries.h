@@ -2,6 +2,7 @@
 #ifndef STK_CLI_TIERS_ENTRIES_H
 #define STK_CLI_TIERS_ENTRIES_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -13,7 +14,8 @@ struct entries_content {
     uint64_t files, bytes; /* of the files that have entries */
 };
 
-/* Calls `visit` for the directory of each root in a tier. */
+/* Calls `visit` for the directory of each root in a tier, as a path below the tree. Nested roots
+ * are one: the outermost. */
 void entries_each_root(const char *tier_home,
                        void (*visit)(const char *tier_home, const char *root, void *context),
                        void *context);
@@ -27,6 +29,12 @@ bool entries_path_of(char out[STK_PATH_BYTES], int dirfd, const char *name);
 /* Removes the entries of the files below `path` (canonical), from a root that contains `path` or
  * lies below it. Returns how many entries went. */
 uint64_t entries_remove(const struct stk_tier *tier, const char *root, const char *path);
+/* Removes the entries below a path of a root, both by the names they have in a tier (a path of ""
+ * is the root). Returns how many entries went. */
+uint64_t entries_remove_place(const struct stk_tier *tier, const char *root, const char *below);
+/* Removes the entries of roots that have names of an older form: no process finds them. Does not
+ * give back what they took: a count of the tier must follow. Ends early when `stop` is set. */
+void entries_remove_old(const char *tier_home, atomic_bool *stop);
 /* Removes the blocks of all big files that are not complete yet. */
 void entries_remove_blocks(const struct stk_tier *tier);
 /* Gives back to a tier, attached or not, what removed files took of its budget. */

@@ -8,6 +8,8 @@
 
 #include "base/path.h"
 #include "cache/catalogue/budget.h"
+#include "cache/origin/root.h"
+#include "cli/args/covered_paths.h"
 #include "cli/fill/progress.h"
 #include "cli/out/sanitise.h"
 #include "cli/out/say.h"
@@ -21,6 +23,7 @@
 struct removal {
     const struct stk_tier *tier;
     const char *path;
+    const struct stk_roots *roots; /* what leads to the path; NULL: it is not there */
     uint64_t files;
 };
 
@@ -36,15 +39,20 @@ static void remove_from_tier(struct stk_tier *tier, void *context)
     struct removal *removal = context;
     removal->tier = tier;
     entries_each_root(tier->home, remove_from_root, removal);
+    for (unsigned i = 0; removal->roots != NULL && i < removal->roots->count; i++) {
+        const struct stk_root *root = &removal->roots->roots[i];
+        const char *below = root->only != NULL ? root->only : "";
+        removal->files += root->usable ? entries_remove_place(tier, root->name, below) : 0;
+    }
     entries_remove_blocks(tier);
 }
 
 /* Removes entries, which is safe at any time: a process that has one open goes on reading it, and
  * the next open fills anew. Returns how many there were. */
-static uint64_t remove_entries(const char *path, const char *tier)
+static uint64_t remove_entries(const char *path, const struct stk_roots *roots, const char *tier)
 {
     static struct session session;
-    struct removal removal = {.path = path, .files = 0};
+    struct removal removal = {.path = path, .roots = roots, .files = 0};
     bool known = session_look(&session);
     const struct tiers tiers = {.catalogue = known ? &session.catalogue : NULL, .only = tier};
     tiers_each(&tiers, remove_from_tier, &removal);
@@ -76,6 +84,17 @@ static void clear_store(const struct known_store *store, void *context)
     }
 }
 
+/* Finds out where a path lies: its entries may have been made by another path that leads there. */
+static const struct stk_roots *resolve(const char *path)
+{
+    static struct stk_roots roots;
+    char *list = paths_quote(path);
+    stk_roots_spell(&roots, list);
+    stk_roots_resolve(&roots);
+    free(list);
+    return &roots;
+}
+
 static int clear_path(const char *path, const char *tier)
 {
     char *canonical = realpath(path, NULL);
@@ -83,8 +102,9 @@ static int clear_path(const char *path, const char *tier)
     if (full[0] != '/') {
         die("clear %s: no such file or directory: name a data set's path", path);
     }
+    const struct stk_roots *roots = canonical != NULL ? resolve(canonical) : NULL;
     struct clearing stores = {.below = full};
-    uint64_t files = remove_entries(full, tier);
+    uint64_t files = remove_entries(full, roots, tier);
     stores_each(clear_store, &stores);
     if (files > 0) {
         say_line(stdout, "removed %" PRIu64 " cached %s of %s", files,
@@ -100,7 +120,7 @@ static int clear_path(const char *path, const char *tier)
  * one these programs would not learn what other processes change. */
 static int clear_beside_users(const char *tier)
 {
-    uint64_t files = remove_entries("/", tier);
+    uint64_t files = remove_entries("/", NULL, tier);
     printf("removed %" PRIu64
            " cached %s; the index of the cache stays, as programs that run without "
            "`stoker run` are using it\n",

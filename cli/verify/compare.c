@@ -168,10 +168,11 @@ static void compare_content(const struct pair *pair, const struct stk_big_blocks
 
 /* ---- a pair ---- */
 
-static bool is_of_root(const struct pair *pair, const struct stk_entry_parts *parts)
+/* Returns true if a copy of the file at this place has the name of the one that was found. */
+static bool is_of_place(const struct pair *pair, const struct stk_entry_parts *parts)
 {
-    const char *name = pair->place.root->name;
-    return strlen(name) == parts->root_length && memcmp(parts->root, name, parts->root_length) == 0;
+    const char *below = stk_root_below(pair->place.root, parts->file);
+    return below != NULL && strcmp(below, pair->place.below) == 0;
 }
 
 static bool find_place(struct pair *pair, struct compared *out, const char *origin)
@@ -300,7 +301,7 @@ void compare_entry(struct stk_cache *cache, const char *entry, const char *origi
     const char *oddity = oddity_of(&seen);
     if (oddity != NULL) {
         differs(out, oddity, 0);
-    } else if (!placed || !is_of_root(&pair, &parts)) {
+    } else if (!placed || !is_of_place(&pair, &parts)) {
         out->end = COMPARE_GONE;
     } else if ((pair.copy = open_copy(entry, &seen)) == -ENOENT) {
         return;
@@ -364,7 +365,8 @@ void compare_listing(struct stk_cache *cache, const char *entry, const char *ori
     }
     if (!stk_listing_is_told_by_times(cache, &pair.place) ||
         stk_sys_fstatat(AT_FDCWD, entry, &seen, AT_SYMLINK_NOFOLLOW) != 0 ||
-        stk_listing_load(entry, pair.place.key.low, STK_LISTING_MOST_BYTES, &listing) != 0) {
+        stk_listing_load(entry, stk_listing_whose(&pair.place), STK_LISTING_MOST_BYTES, &listing) !=
+            0) {
         return;
     }
     compare_names(&pair, entry, &listing, out);

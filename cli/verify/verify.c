@@ -107,16 +107,23 @@ static bool is_named_so(const char *name, const struct stat *stat)
            name[STK_ENTRY_DIGITS] == ';';
 }
 
+/* A root's directory in a tier: its path below the tree, and where its entries come from. */
+struct met_root {
+    const char *name;
+    char origin[STK_PATH_BYTES];
+};
+
 static int meet_entry(void *context, int dirfd, const char *name, unsigned depth,
                       const struct stat *stat)
 {
     char entry[STK_PATH_BYTES], origin[STK_PATH_BYTES];
     struct stk_entry_parts parts;
-    const char *root = context;
+    const struct met_root *root = context;
     (void)depth;
     if (!is_named_so(name, stat) || !entries_path_of(entry, dirfd, name) ||
         !stk_entry_parse(entry, verifying.cache.tier.home, &parts) ||
-        snprintf(origin, sizeof origin, "%s/%s", root, parts.below) >= (int)sizeof origin) {
+        snprintf(origin, sizeof origin, "%s%s", root->origin, parts.file + strlen(root->name)) >=
+            (int)sizeof origin) {
         return 0;
     }
     if (parts.listing) {
@@ -142,18 +149,19 @@ static void note_closed(int error)
 
 static void visit_root(const char *tier_home, const char *root, void *context)
 {
-    char path[STK_PATH_BYTES], origin[STK_PATH_BYTES];
+    char path[STK_PATH_BYTES];
+    struct met_root met = {.name = root};
     (void)context;
-    entries_origin(tier_home, root, origin, sizeof origin);
+    entries_origin(tier_home, root, met.origin, sizeof met.origin);
     if (snprintf(path, sizeof path, "%s/tree/%s", tier_home, root) >= (int)sizeof path) {
         return;
     }
     if (!verifying.counting) {
-        resolve(origin);
+        resolve(met.origin);
     } else {
-        add_name(&verifying.roots, origin);
+        add_name(&verifying.roots, met.origin);
     }
-    note_closed(stk_walk(path, meet_entry, origin));
+    note_closed(stk_walk(path, meet_entry, &met));
     compare_queue_wait();
 }
 

@@ -52,9 +52,13 @@ def warm(jobs, *arguments, status=0, **more):
 
 def entries(place, tier="/dev/shm"):
     """The files that a tier has entries of, below their roots."""
-    tree = os.fsencode(place.path(f"{tier}/{HOME}/tree"))
-    return {os.path.relpath(os.path.join(directory, name.split(b";", 1)[1]), tree).split(b"/", 1)[1]
-            for directory, _, names in os.walk(tree) for name in names if name[12:13] == b";"}
+    found, root = set(), b""
+    for directory, _, names in os.walk(os.fsencode(place.path(f"{tier}/{HOME}/tree"))):
+        inside = root and directory.startswith(root + b"/")
+        root = directory if b";origin" in names and not inside else root
+        found |= {os.path.relpath(os.path.join(directory, name.split(b";", 1)[1]), root)
+                  for name in names if name[12:13] == b";"}
+    return found
 
 
 # ---- what a job finds ----

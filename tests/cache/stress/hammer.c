@@ -48,7 +48,15 @@ struct common {
 
 static struct common *common;
 static struct stk_cache cache;
-static const struct stk_root root = {.dev = DEVICE, .inode_counts = true, .usable = true};
+static char root_name[] = "ext4@0123456789abcdef";
+static _Atomic bool noted[STK_TIERS];
+static const struct stk_root root = {.canonical = "/data",
+                                     .dev = DEVICE,
+                                     .inode_counts = true,
+                                     .usable = true,
+                                     .name = root_name,
+                                     .name_length = sizeof root_name - 1,
+                                     .noted = noted};
 static int64_t began_ns;
 
 __attribute__((format(printf, 1, 2))) static void complain(const char *format, ...)

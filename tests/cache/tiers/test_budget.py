@@ -425,8 +425,8 @@ def endless(jobs, place, origin, scratch):
     disk = scratch / "disk"
     disk.mkdir()
     jobs.run(reading(names_of(mount, 3), 1), path=mount, tier=f"{disk}:64M", flags=["--keep"])
-    inside = disk / HOME / "tree" / "endless"
-    inside.mkdir()
+    inside = disk / HOME / "tree" / "ext4@0123456789abcdef" / "endless"
+    inside.mkdir(parents=True)
     place.run(["mount", "--bind", slow, inside])
     yield f"{disk}:64M", mount, inside
     origin.fs.latency_ms = 0

@@ -386,7 +386,7 @@ def test_what_an_older_version_left(shared, ann, data):
     for path in [ann.home(), *ann.home().glob("tree/**/*")]:
         if path.is_dir():
             path.chmod(0o2710)
-    entry, = ann.home().glob("tree/*/*;file")
+    entry, = ann.home().glob("tree/**/*;file")
     entry.chmod(0o440)
     seen = ann.run(data, share=None, script='stat -c "%a %s" "$1/file"; cat "$1/file"')
     assert seen.stdout == f"644 {len(CONTENT)}\n{CONTENT}" and " 100.0% from" in seen.stderr

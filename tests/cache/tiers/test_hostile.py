@@ -129,7 +129,7 @@ def test_nothing_is_said_where_nothing_is_in_the_way(victim, data):
 def spoilt(jobs, victim, data):
     """Makes a cache whose entry is wrong: a process that serves it gives another text."""
     assert victim.run(data, "--keep").returncode == 0
-    entry, = (path for path in inside(jobs, HOME).glob("tree/*/*;file"))
+    entry, = (path for path in inside(jobs, HOME).glob("tree/**/*;file"))
     entry.write_text(CONTENT.upper())
     assert victim.preloaded(data).stdout == 2 * CONTENT.upper()
     return inside(jobs, HOME)
@@ -157,7 +157,7 @@ def test_a_room_that_others_could_have_written(jobs, victim, data, spoilt, room,
     HARMS[harm](spoilt / room)
     victim.stoker("clear", data)  # what is in the catalogue is asked for again
     (spoilt / "catalogue").unlink()
-    for path in spoilt.glob("tree/*/*;file"):
+    for path in spoilt.glob("tree/**/*;file"):
         path.write_text(CONTENT.upper())
     assert victim.preloaded(data).stdout == 2 * CONTENT
     assert CONTENT.upper() not in victim.run(data).stdout
@@ -268,7 +268,7 @@ def test_a_catalogue_that_is_none(jobs, victim, data, kind, owner):
 def test_an_entry_that_is_a_link(jobs, victim, data):
     """Or lies behind one: links are not followed."""
     assert victim.preloaded(data).stdout == 2 * CONTENT
-    entry, = inside(jobs, HOME).glob("tree/*/*;file")
+    entry, = inside(jobs, HOME).glob("tree/**/*;file")
     entry.rename(f"{entry}-away")
     pathlib.Path(f"{entry}-away").write_text("a lie")
     entry.symlink_to(f"{entry.name}-away")
@@ -304,7 +304,7 @@ def test_what_is_found_in_the_place_of_an_entry(jobs, victim, data, kind, name):
     script = 'ls "$1"; cat "$1/file"'
     said = "file\n" + CONTENT
     assert victim.preloaded(data, script=script).stdout == said
-    entry, = inside(jobs, HOME).glob(f"tree/*/*;{name}")
+    entry, = inside(jobs, HOME).glob(f"tree/**/*;{name}")
     (inside(jobs, HOME) / "catalogue").unlink()
     entry.unlink()
     ENTRIES[kind](entry)
@@ -324,7 +324,7 @@ def test_others_get_nothing(jobs, victim, attacker, data):
     os.chown(data / "file", VICTIM, VICTIM)
     settle()
     assert victim.run(data, "--keep").stdout == 2 * CONTENT
-    entry, = inside(jobs, HOME).glob("tree/*/*;file")
+    entry, = inside(jobs, HOME).glob("tree/**/*;file")
     path = f"{HOME}/{entry.relative_to(inside(jobs, HOME))}"
     for attempt in (f"ls {HOME}", f"ls {HOME}/tree", f"cat '{path}'", f"cat {HOME}/catalogue",
                     f": >'{path}'", f": >{HOME}/fill/x", f"rm -f '{path}'", f"rm -rf {HOME}",
@@ -350,7 +350,7 @@ def test_each_has_a_cache(jobs, victim, attacker, data):
     as it was."""
     for user in (victim, attacker):
         assert user.run(data, "--keep").stdout == 2 * CONTENT
-    entry, = inside(jobs, f"/dev/shm/stoker-{ATTACKER}").glob("tree/*/*;file")
+    entry, = inside(jobs, f"/dev/shm/stoker-{ATTACKER}").glob("tree/**/*;file")
     entry.write_text("a lie")
     assert attacker.preloaded(data).stdout == 2 * "a lie"
     assert victim.preloaded(data).stdout == 2 * CONTENT

@@ -57,7 +57,7 @@ class Cluster:
 
     def entries(self):
         """Returns the entries in the tier, by the names of their files."""
-        return {path.name[13:]: path for path in self.home.glob("shared/*/*;*")}
+        return {path.name[13:]: path for path in self.home.glob("shared/**/*;*")}
 
     def drafts(self):
         return list(self.home.glob("making/*/*"))
@@ -233,7 +233,7 @@ def test_a_local_tier_on_a_disk(cluster, scratch):
     ran = cluster.nodes[1].jobs.run(reader(cluster.files, 1), path=cluster.mount,
                                     flags=cluster.flags(local=f"{local}:64M"))
     assert ran.shared["fetched"] == COUNT
-    entry, = local.glob(f"{HOME}/tree/*/*;file0000")
+    entry, = local.glob(f"{HOME}/tree/**/*;file0000")
     assert len(os.getxattr(entry, "user.stoker.check")) == 8
     assert stat.S_IMODE(entry.stat().st_mode) == 0o400
     verified = cluster.nodes[1].jobs.stoker("verify", f"--tier={local}")

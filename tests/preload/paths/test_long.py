@@ -51,10 +51,30 @@ def check(agents, root, paths, cached):
     assert shim.summary["hits"] >= len(cached)
 
 
+def on_volume(path):
+    """The type of a directory's file system, and its path there: from the mount table."""
+    found = b"", b"", b""
+    for line in open("/proc/self/mountinfo", "rb"):
+        before, behind = line.split(b" - ")
+        top, point = before.split()[3:5]
+        point = point.rstrip(b"/")
+        if path.startswith(point + b"/") and len(point) >= len(found[0]):
+            found = point, top.rstrip(b"/"), behind.split()[0]
+    point, top, kind = found
+    return kind, top + path[len(point):]
+
+
+def longest(base):
+    """The length of the longest path below `base` whose entry's path fits."""
+    kind, below = on_volume(base)
+    name = kind + b"@0123456789abcdef" + below
+    longer = len(b"/dev/shm/stoker-0/tree/" + name + b"0123456789ab;") - len(base)
+    return PATH_MAX - 1 - longer
+
+
 def test_below_a_short_root(agents, base):
     """The entry's path is longer than the file's: the longest cannot be cached."""
-    longer = len("/dev/shm/stoker-0/tree/data-0123456789abcdef") + len("0123456789ab;") - len(base)
-    limit = PATH_MAX - 1 - longer
+    limit = longest(base)
     lengths = [1000, 2000, 3900, limit, limit + 1, 4094, 4095]
     paths = [lengthen(base, length) for length in lengths]
     for path in paths:
@@ -70,13 +90,14 @@ def test_below_a_short_root(agents, base):
 
 
 def test_below_a_long_root(agents, base):
-    """There the longest path fits, as an entry's path does not hold the root's."""
+    """An entry's path holds the root's: the same paths fit as below the directories above it."""
     root = os.path.dirname(lengthen(base, 3000))
-    path = lengthen(root, PATH_MAX - 1)
-    make(path, 3000)
+    limit = longest(base)
+    fits, too_long, last = (lengthen(root, length) for length in (limit, limit + 1, PATH_MAX - 1))
+    for path in fits, too_long, last:
+        make(path, 3000)
     settle()
-    assert len(path) == PATH_MAX - 1
-    check(agents, root, [path, path + b"x"], [path])
+    check(agents, root, [fits, too_long, last, last + b"x"], [fits])
 
 
 def test_deeper_than_any_path(agents, base):

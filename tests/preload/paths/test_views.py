@@ -120,6 +120,16 @@ def test_one_volume_after_another(agents, scratch, image):
                   f"{FILES} files of equal size, mtime and inode number", "same")
 
 
+def test_one_volume_after_its_copy_at_another_path(agents, scratch, images):
+    """A loop device says nothing of what it had before: only the mount points differ."""
+    for image, letter in zip(images, [b"A", b"B"]):
+        path = scratch / f"at{letter.decode()}"
+        path.mkdir()
+        with agents.shim(path, wrapper=mounted(image, path)) as shim:
+            assert [letters(shim, path) for _ in range(2)] == [letter] * 2
+        assert shim.summary["hits"] >= FILES
+
+
 SEALED = {
     "squashfs": "mksquashfs {source} {image} -noappend -all-time 1000 -mkfs-time 1000 -quiet "
                 "-no-progress",

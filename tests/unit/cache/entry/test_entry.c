@@ -10,18 +10,23 @@
 
 #include "cache/entry/draft.h"
 
+static char name[] = "ext4@0123456789abcdef/data/set";
+static _Atomic bool noted[STK_TIERS];
 static const struct stk_root root = {.prefix = "/data/set",
                                      .canonical = "/data/set",
                                      .usable = true,
-                                     .name = "set-0123456789abcdef"};
+                                     .name = name,
+                                     .name_length = sizeof name - 1,
+                                     .noted = noted};
 
 START_TEST(paths)
 {
     char path[STK_PATH_BYTES];
     ck_assert(stk_entry_path(path, "/t/stoker-0", &root, "a/b/x.JPEG", 0x3f2a91c07bd4));
-    ck_assert_str_eq(path, "/t/stoker-0/tree/set-0123456789abcdef/a/b/3f2a91c07bd4;x.JPEG");
+    ck_assert_str_eq(path,
+                     "/t/stoker-0/tree/ext4@0123456789abcdef/data/set/a/b/3f2a91c07bd4;x.JPEG");
     ck_assert(stk_entry_path(path, "/t/stoker-0", &root, "x", 1));
-    ck_assert_str_eq(path, "/t/stoker-0/tree/set-0123456789abcdef/000000000001;x");
+    ck_assert_str_eq(path, "/t/stoker-0/tree/ext4@0123456789abcdef/data/set/000000000001;x");
     static char below[STK_PATH_BYTES];
     memset(below, 'x', sizeof below - 1);
     ck_assert(!stk_entry_path(path, "/t/stoker-0", &root, below, 1));
@@ -37,10 +42,8 @@ START_TEST(there_and_back)
     for (size_t i = 0; i < sizeof belows / sizeof *belows; i++) {
         ck_assert(stk_entry_path(path, "/t/stoker-0", &root, belows[i], 0xffffffffffff));
         ck_assert(stk_entry_parse(path, "/t/stoker-0", &parts));
-        ck_assert_str_eq(parts.below, belows[i]);
+        ck_assert_str_eq(stk_root_below(&root, parts.file), belows[i]);
         ck_assert_uint_eq(parts.name, 0xffffffffffff);
-        ck_assert_uint_eq(parts.root_length, strlen(root.name));
-        ck_assert_mem_eq(parts.root, root.name, parts.root_length);
         ck_assert(!stk_entry_parse(path, "/t/stoker-1", &parts));
         ck_assert(!stk_entry_parse(path, "/t/stoker", &parts));
     }
@@ -113,8 +116,9 @@ START_TEST(publishes)
     ck_assert(unit_has_text(entry_of("a/b/x"), "hello"));
     ck_assert_uint_eq(unit_stat(entry_of("a/b/x")).st_mode, S_IFREG | 0400);
     ck_assert(!unit_exists(draft.path));
-    ck_assert(unit_has_text(unit_path("home/tree/set-0123456789abcdef/;origin"), "/data/set"));
-    ck_assert_uint_eq(unit_stat(unit_path("home/tree/set-0123456789abcdef/a")).st_mode,
+    ck_assert(
+        unit_has_text(unit_path("home/tree/ext4@0123456789abcdef/data/set/;origin"), "/data/set"));
+    ck_assert_uint_eq(unit_stat(unit_path("home/tree/ext4@0123456789abcdef/data/set/a")).st_mode,
                       S_IFDIR | 0700);
 }
 END_TEST
@@ -124,15 +128,37 @@ START_TEST(directories_are_charged)
     make_tier(1000, 1000, true);
     struct stk_entry_draft draft = begin("hello");
     ck_assert_int_eq(stk_entry_publish(&draft, &tier, &root, entry_of("a/b/x")), 0);
-    ck_assert_int_eq(atomic_load(&shared.budget.used_inodes), 4); /* root, a, b; the note */
+    ck_assert_int_eq(atomic_load(&shared.budget.used_inodes),
+                     6); /* volume, data, set, a, b; note */
     ck_assert_int_eq(atomic_load(&shared.budget.used_blocks), 8); /* the note; tmpfs: no more */
     draft = begin("hello");
     ck_assert_int_eq(stk_entry_publish(&draft, &tier, &root, entry_of("a/b/y")), 0);
-    ck_assert_int_eq(atomic_load(&shared.budget.used_inodes), 4);
+    ck_assert_int_eq(atomic_load(&shared.budget.used_inodes), 6);
     draft = begin("hello");
     ck_assert_int_eq(stk_entry_publish(&draft, &tier, &root, entry_of("a/c/y")), 0);
-    ck_assert_int_eq(atomic_load(&shared.budget.used_inodes), 5);
+    ck_assert_int_eq(atomic_load(&shared.budget.used_inodes), 7);
     ck_assert_int_eq(atomic_load(&shared.budget.used_blocks), 8);
+}
+END_TEST
+
+/* A nested root may have made the directory of this one. */
+START_TEST(a_root_is_noted_in_a_directory_that_is_there)
+{
+    make_tier(1000, 1000, true);
+    unit_directory("home/tree/ext4@0123456789abcdef");
+    unit_directory("home/tree/ext4@0123456789abcdef/data");
+    unit_directory("home/tree/ext4@0123456789abcdef/data/set");
+    struct stk_entry_draft draft = begin("hello");
+    ck_assert_int_eq(stk_entry_publish(&draft, &tier, &root, entry_of("x")), 0);
+    const char *note = unit_path("home/tree/ext4@0123456789abcdef/data/set/;origin");
+    ck_assert(unit_has_text(note, "/data/set"));
+    ck_assert_int_eq(unlink(note), 0);
+    draft = begin("hello");
+    ck_assert_int_eq(stk_entry_publish(&draft, &tier, &root, entry_of("y")), 0);
+    ck_assert(!unit_exists(note)); /* once in a process is enough */
+    draft = begin("hello");
+    ck_assert_int_eq(stk_entry_publish(&draft, &tier, &root, entry_of("a/y")), 0);
+    ck_assert(unit_exists(note)); /* unless directories had to be made again */
 }
 END_TEST
 
@@ -141,7 +167,7 @@ START_TEST(directories_take_blocks_on_disks)
     make_tier(1000, 1000, false);
     struct stk_entry_draft draft = begin("hello");
     ck_assert_int_eq(stk_entry_publish(&draft, &tier, &root, entry_of("a/b/x")), 0);
-    ck_assert_int_eq(atomic_load(&shared.budget.used_blocks), 4 * 8);
+    ck_assert_int_eq(atomic_load(&shared.budget.used_blocks), 6 * 8);
 }
 END_TEST
 
@@ -248,6 +274,7 @@ Suite *suite_entry(void)
     TCase *publish = unit_case(suite, "entry_publish");
     tcase_add_test(publish, publishes);
     tcase_add_test(publish, directories_are_charged);
+    tcase_add_test(publish, a_root_is_noted_in_a_directory_that_is_there);
     tcase_add_test(publish, directories_take_blocks_on_disks);
     tcase_add_test(publish, no_budget_for_directories);
     tcase_add_test(publish, what_is_there_stays);

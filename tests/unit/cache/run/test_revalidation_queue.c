@@ -13,8 +13,8 @@ static const struct stk_root *begin(void)
 {
     memset(&queue, 0, sizeof queue);
     roots.count = 2;
-    roots.roots[0] = (struct stk_root){.key = 7, .usable = true};
-    roots.roots[1] = (struct stk_root){.key = 8, .usable = true, .kind = STK_ROOT_DISK};
+    roots.roots[0] = (struct stk_root){.key = {.low = 7}, .usable = true};
+    roots.roots[1] = (struct stk_root){.key = {.low = 8}, .usable = true, .kind = STK_ROOT_DISK};
     stk_revalidation_queue_open(&queue, &roots);
     return &roots.roots[0];
 }
@@ -47,7 +47,7 @@ END_TEST
 START_TEST(only_what_somebody_takes)
 {
     char longest[STK_REVALIDATION_QUEUE_PATH_BYTES + 1];
-    struct stk_root other = {.key = 9, .usable = true};
+    struct stk_root other = {.key = {.low = 9}, .usable = true};
     const struct stk_root *root = begin();
     memset(longest, 'x', STK_REVALIDATION_QUEUE_PATH_BYTES);
     longest[STK_REVALIDATION_QUEUE_PATH_BYTES] = '\0';

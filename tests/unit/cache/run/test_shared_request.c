@@ -365,9 +365,10 @@ START_TEST(names_below_a_tree)
 {
     static char below[STK_PATH_BYTES];
     char path[STK_SHARED_REQUEST_PATH_BYTES];
-    struct stk_root root = {.name = "data-0123456789abcdef"};
+    char name[] = "nfs4@0123456789abcdef/data";
+    struct stk_root root = {.name = name, .name_length = strlen(name)};
     ck_assert(stk_entry_path_below_tree(path, sizeof path, &root, "a/b/leaf", 0xabc));
-    ck_assert_str_eq(path, "data-0123456789abcdef/a/b/000000000abc;leaf");
+    ck_assert_str_eq(path, "nfs4@0123456789abcdef/data/a/b/000000000abc;leaf");
     memset(below, 'x', STK_SHARED_REQUEST_PATH_BYTES);
     ck_assert(!stk_entry_path_below_tree(path, sizeof path, &root, below, 0xabc));
 }
