@@ -494,7 +494,7 @@ def waiting(cluster, files):
 def damage_here(cluster, name):
     """Replaces a copy in the first node's memory by other bytes of its length."""
     tree = pathlib.Path(cluster.nodes[0].place.path(f"/dev/shm/{HOME}/tree"))
-    copy, = tree.glob(f"*/*;{name}")
+    copy, = tree.rglob(f"*;{name}")
     copy.unlink()
     copy.write_bytes(bytes(SIZE))
     copy.chmod(0o400)

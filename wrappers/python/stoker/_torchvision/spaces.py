@@ -7,6 +7,7 @@ them.
 from torch import is_inference_mode_enabled
 
 from .._base import cache
+from .._base.own import attempt
 from . import rng
 
 NAME = "_augmentation_space"
@@ -18,13 +19,20 @@ _spaces = {}  # {(class, arguments): {operation: (magnitudes, has a sign)}}
 def remembering(kind, plain):
     """Returns the method of a class that looks its plain result up. A class derived from it may change the tensors."""
     def space(self, *arguments, **named):
-        if type(self) is not kind or named or not _are_sizes(arguments) or not _is_usual():
+        key = attempt(_key, kind, self, arguments, named)
+        if key is None:
             return plain(self, *arguments, **named)
-        found = _spaces.get((kind, arguments))
+        found = _spaces.get(key)
         if found is None:
-            found = cache.put(_spaces, (kind, arguments), plain(self, *arguments))
+            found = cache.put(_spaces, key, plain(self, *arguments))
         return dict(found)
     return space
+
+
+def _key(kind, augmentation, arguments, named):
+    """Returns the key of a result that is always the same, or None."""
+    usual = type(augmentation) is kind and not named and _are_sizes(arguments) and _is_usual()
+    return (kind, arguments) if usual else None
 
 
 def _are_sizes(arguments):
