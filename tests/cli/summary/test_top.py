@@ -222,17 +222,18 @@ def test_two_runs(jobs, data, origin):
 # ---- it only looks ----
 
 def test_it_writes_nowhere(jobs, data):
-    """But to its stdout; and it takes no lock by which it would hide from others what is dead."""
+    """But to pipes: its stdout, and that by which a child of its own gives it the options of its file. And it takes no
+    lock by which it would hide from others what is dead."""
     log = "/dev/shm/strace"
     with standing(jobs, data):
         calls = "trace=%file,ftruncate,fallocate,write,pwrite64,flock,fchmod"
-        jobs.place.run(["strace", "-f", "-o", log, "-e", calls, jobs.build / "stoker", "top",
+        jobs.place.run(["strace", "-f", "-y", "-o", log, "-e", calls, jobs.build / "stoker", "top",
                         "--once", "--json"])
         text = Path(jobs.place.path(log)).read_text()
     assert f"/dev/shm/{HOME}/runs/" in text
     assert not re.search(r"O_CREAT|O_WRONLY|O_TRUNC|LOCK_EX|\b(unlink|rename|mkdir|ftruncate|fallocate"
                          r"|pwrite64|chmod|fchmod|link|symlink)\w*\(", text)
-    assert set(re.findall(r"\bwrite\((\d+)", text)) == {"1"}
+    assert set(re.findall(r"\bwrite\(\d+<(\w+)", text)) == {"pipe"}
 
 
 def test_others_see_nothing_of_it(jobs, data, as_root):
