@@ -154,7 +154,7 @@ static void add_ahead(struct top_page *page, const struct top_run *run)
     if (ahead[STK_AHEAD_FILES] > 0) {
         add(page,
             "  ahead    %" PRIu64 " files read (%s), %" PRIu64 " there in time, %" PRIu64
-            " files ahead; limit: %s",
+            " ahead; limit: %s",
             ahead[STK_AHEAD_FILES], size_text(size, ahead[STK_AHEAD_BYTES]), figures->there,
             figures_lead(figures), figures_limit_name(figures_ahead_limit(figures)));
     }
@@ -345,13 +345,14 @@ static void add_tier(struct top_page *page, const struct top_look *look,
     char bar[BAR + 1], used[STK_SIZE_TEXT], allowed[STK_SIZE_TEXT], samples[STK_SIZE_TEXT],
         aside[STK_SIZE_TEXT];
     const struct usage usage = usage_of(tier);
-    add(page, "tier %s served %" PRIu64 " opens", tier->home, hits_of(look, tier->index));
-    add(page, "  [%s] %s of %s, decoded copies (-) %s%s%s",
+    add(page, "tier %s served %" PRIu64 " opens%s%s", tier->home, hits_of(look, tier->index),
+        usage.aside_bytes > 0 ? "; set aside " : "",
+        usage.aside_bytes > 0 ? size_text(aside, usage.aside_bytes) : "");
+    add(page, "  [%s] %s of %s, decoded copies (-) %s",
         bar_text(bar, (double)(usage.used_bytes - usage.samples_bytes), (double)usage.samples_bytes,
                  (double)usage.budget_bytes),
         size_text(used, usage.used_bytes), size_text(allowed, (uint64_t)usage.budget_bytes),
-        size_text(samples, usage.samples_bytes), usage.aside_bytes > 0 ? "; set aside " : "",
-        usage.aside_bytes > 0 ? size_text(aside, usage.aside_bytes) : "");
+        size_text(samples, usage.samples_bytes));
 }
 
 /* ---- a page ---- */

@@ -342,7 +342,8 @@ def test_a_screen_of_one_run_and_two_tiers(jobs, data, scratch, terminal):
         assert said == (f"  storage  p50 {texts[0]}, p99 {texts[1]} of {count_waits(run)} waits; "
                         "now 0.0 waiting")
         assert f"  opened   for the first, second, ... time: {FILES}, {FILES}" in lines
-        assert f"tier /dev/shm/{HOME} served {FILES} opens" in lines
+        tier, = (line for line in lines if line.startswith(f"tier /dev/shm/{HOME} "))
+        assert re.fullmatch(rf"tier \S+ served {FILES} opens(; set aside [\d.]+ \wiB)?", tier)
         assert f"tier {disk}/{HOME} served 0 opens"[:77] in "\n".join(lines)
         assert len([line for line in lines if re.match(r"  \[[= -]{26}\] .* of (20|50)\.0 MiB", line)]) == 2
 
