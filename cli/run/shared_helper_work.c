@@ -174,7 +174,8 @@ static bool is_full(void)
 
 static int put_there(const struct stk_shared_request_spec *spec, int entry)
 {
-    bool may_be_there = !spec->repairs && !spec->missing;
+    /* The sweep has looked at this user's home alone. */
+    bool may_be_there = !spec->repairs && (!spec->missing || helper.shared.gid != 0);
     if (may_be_there && shared_tier_look(&helper.shared, spec->path, spec->bytes) == 0) {
         return -EEXIST;
     }

@@ -132,11 +132,12 @@ def test_what_one_has_filled_serves_the_other(far, shared, ann, bob):
 
 
 def test_a_cache_that_is_full(shared, ann, bob, data):
-    """A file for which a member's own tiers have no room comes from there at each open."""
+    """A file for which a member's own tiers have no room comes from there at each open. The helper compares meanwhile, and
+    puts nothing there that another member has."""
     for number in range(99):
         (data / f"f{number:02}").write_bytes(os.urandom(128 << 10))
     settle()
-    script = 'cat "$1"/f?? | sha1sum; cat "$1"/f?? | sha1sum'
+    script = 'cat "$1"/f?? | sha1sum; sleep 2; cat "$1"/f?? | sha1sum'
     assert ann.stoker("warm", "--share", "lab", "--tier", TIER, data).returncode == 0
     right = ann.do("sh", "-c", script, "sh", data).stdout
     done = bob.run(data, script=script, tier=f"{TIER},/dev/shm:8M")

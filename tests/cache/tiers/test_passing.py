@@ -162,14 +162,14 @@ def test_a_file_too_large_to_pass_is_asked_for_once(little):
     """In a run: the shared tier is not asked again for what no room can take."""
     asked, large = [], large_file(little)
     little.run()
-    for turns in (1, 40):
+    for turns in (1, 120):
         read = f'cat "$@" >/dev/null; for turn in $(seq {turns}); do cat "$0" >/dev/null; done'
         with little.cluster.tier.counting() as counted:
             ran = little.jobs.run(["sh", "-c", read, large, *little.cluster.files[:-1]],
                                   path=little.cluster.mount, flags=little.flags())
         assert ran.bypassed["budget"] == turns
         asked.append(counted.file_ops)
-    assert asked[1] < asked[0] + 30
+    assert asked[1] < asked[0] + 100  # a run of more than a second compares what is there with what is here
 
 
 def fill_the_shared_tier(little):
