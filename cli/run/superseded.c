@@ -67,11 +67,11 @@ void superseded_watch(_Atomic uint32_t *ended)
     int64_t rest_ns = LOOK_NS, next_ns = 0;
     while (atomic_load(ended) == 0) {
         stk_sys_futex_wait(ended, 0, LOOK_NS);
-        /* not before the run needs it: opening asks the origin about the roots, and a short command
-         * would wait */
-        struct stk_cache *cache = atomic_load(ended) == 0 ? job_cache() : NULL;
+        /* not at once: opening asks the origin about the roots, which a short command can do
+         * without */
+        struct stk_cache *cache = atomic_load(ended) == 0 ? job_cache_if_open() : NULL;
         if (cache == NULL) {
-            return;
+            continue;
         }
         uint64_t now_refused = count_refused(cache);
         if (now_refused > refused && stk_clock_boottime_ns() >= next_ns) {

@@ -275,6 +275,7 @@ def test_the_command_ends_while_the_origin_hangs(origin, files, jobs, scratch): 
         job = Program(process)
         assert job.ask("read", mount / "a") == "aaaaaaaa"
         with origin.fs.faults(hang_ns=HOUR_NS):
+            time.sleep(1)  # threads of the command begin to ask
             process.stdin.close()
             wait_for(lambda: (scratch / "said").read_text().endswith("}\n"))
             wait_for(lambda: os.listdir(jobs.place.path("/dev/shm")) == [])
