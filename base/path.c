@@ -71,6 +71,11 @@ long stk_path_fold(const char *path, char *out, size_t bytes)
     return (long)used;
 }
 
+bool stk_path_is_dots(const char *name)
+{
+    return name[0] == '.' && (name[1] == '\0' || (name[1] == '.' && name[2] == '\0'));
+}
+
 const char *stk_path_leaf(const char *path)
 {
     const char *slash = strrchr(path, '/');

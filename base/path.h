@@ -38,6 +38,9 @@ bool stk_path_is_below(const char *path, const char *above);
  * nothing left, or not enough room. `path` may lie in `out`, where it is folded in place. */
 long stk_path_fold(const char *path, char *out, size_t bytes);
 
+/* Returns true for "." and "..". */
+bool stk_path_is_dots(const char *name);
+
 /* Returns the last component of `path`: behind the last slash. */
 const char *stk_path_leaf(const char *path);
 

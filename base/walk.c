@@ -3,9 +3,11 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/mman.h>
 
+#include "base/path.h"
 #include "base/sys.h"
 
 #define BUFFER_BYTES (16u << 10)
@@ -14,6 +16,7 @@
 struct tree_walk {
     stk_walk_visitor *visit;
     void *context;
+    bool within; /* and not into what is mounted there */
 };
 
 /* A directory entry as the kernel writes it (getdents64). */
@@ -32,6 +35,18 @@ static int open_directory(int dirfd, const char *name)
     return stk_sys_openat(dirfd, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW, 0);
 }
 
+/* On a kernel before 5.6 only another device shows a mount. */
+static int open_within(int dirfd, const char *name, const struct stat *stat)
+{
+    struct stat above;
+    int fd = stk_sys_open_beneath(dirfd, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+    if (fd != -ENOSYS && fd != -EPERM) {
+        return fd;
+    }
+    bool is_same = stk_sys_fstat(dirfd, &above) == 0 && above.st_dev == stat->st_dev;
+    return is_same ? open_directory(dirfd, name) : -EXDEV;
+}
+
 static int walk_entry(const struct tree_walk *walk, int dirfd, const char *name, unsigned depth)
 {
     struct stat stat;
@@ -39,7 +54,7 @@ static int walk_entry(const struct tree_walk *walk, int dirfd, const char *name,
         return 0;
     }
     if (S_ISDIR(stat.st_mode) && depth < MAX_DEPTH) {
-        int fd = open_directory(dirfd, name);
+        int fd = walk->within ? open_within(dirfd, name, &stat) : open_directory(dirfd, name);
         if (fd >= 0) {
             int result = walk_directory(walk, fd, depth + 1);
             stk_sys_close(fd);
@@ -57,8 +72,7 @@ static int walk_names(const struct tree_walk *walk, int dirfd, const char *buffe
     for (ssize_t at = 0; at < bytes;) {
         const struct entry *entry = (const struct entry *)(const void *)(buffer + at);
         const char *name = entry->name;
-        int is_dots = name[0] == '.' && (name[1] == '\0' || (name[1] == '.' && name[2] == '\0'));
-        int result = is_dots ? 0 : walk_entry(walk, dirfd, name, depth);
+        int result = stk_path_is_dots(name) ? 0 : walk_entry(walk, dirfd, name, depth);
         if (result != 0) {
             return result;
         }
@@ -84,16 +98,25 @@ static int walk_directory(const struct tree_walk *walk, int dirfd, unsigned dept
     return result;
 }
 
-int stk_walk(const char *top, stk_walk_visitor *visit, void *context)
+static int walk_top(const char *top, const struct tree_walk *walk)
 {
-    struct tree_walk walk = {visit, context};
     int fd = open_directory(AT_FDCWD, top);
     if (fd < 0) {
         return fd;
     }
-    int result = walk_directory(&walk, fd, 1);
+    int result = walk_directory(walk, fd, 1);
     stk_sys_close(fd);
     return result;
+}
+
+int stk_walk(const char *top, stk_walk_visitor *visit, void *context)
+{
+    return walk_top(top, &(struct tree_walk){visit, context, .within = false});
+}
+
+int stk_walk_within(const char *top, stk_walk_visitor *visit, void *context)
+{
+    return walk_top(top, &(struct tree_walk){visit, context, .within = true});
 }
 
 static int remove_one(void *context, int dirfd, const char *name, unsigned depth,
@@ -107,7 +130,7 @@ static int remove_one(void *context, int dirfd, const char *name, unsigned depth
 
 int stk_walk_remove(const char *top)
 {
-    int error = stk_walk(top, remove_one, NULL);
+    int error = stk_walk_within(top, remove_one, NULL);
     if (error == -ENOENT) {
         return 0;
     }

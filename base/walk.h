@@ -17,6 +17,10 @@ typedef int stk_walk_visitor(void *context, int dirfd, const char *name, unsigne
  * is passed over), or the visitor's value. */
 int stk_walk(const char *top, stk_walk_visitor *visit, void *context);
 
-/* Removes everything below `top` and `top` itself; things may vanish meanwhile. Returns 0 or
- * -errno. */
+/* Walks for a visitor that removes: does not go into what is mounted below the top, which is no
+ * part of the tree. The directory that it is mounted on is visited. */
+int stk_walk_within(const char *top, stk_walk_visitor *visit, void *context);
+
+/* Removes everything below `top` and `top` itself, but nothing that is mounted there; things may
+ * vanish meanwhile. Returns 0 or -errno. */
 int stk_walk_remove(const char *top);

@@ -95,11 +95,6 @@ static unsigned char kind_of(int fd, const struct dirent *entry)
                : DT_UNKNOWN;
 }
 
-static bool is_dots(const char *name)
-{
-    return strcmp(name, ".") == 0 || strcmp(name, "..") == 0;
-}
-
 /* Adds a file, or pushes a directory onto `below`. */
 static void take_entry(struct tree_scan_directory *directory, int fd, const struct dirent *entry,
                        struct tree_scan_directory **below)
@@ -129,7 +124,7 @@ static int list_open(const struct tree_scan *scan, struct tree_scan_directory *d
         if (entry == NULL) {
             return errno;
         }
-        if (!is_dots(entry->d_name)) {
+        if (!stk_path_is_dots(entry->d_name)) {
             take_entry(directory, dirfd(stream), entry, below);
         }
     }

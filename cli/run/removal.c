@@ -102,8 +102,8 @@ static void remove_home(const char *home, const char *path, const struct going *
     struct stat stat_;
     struct removed_home gone = {.home = home};
     bool there = lstat(path, &stat_) == 0;
-    bool failed =
-        there && (stk_walk(path, remove_one, &gone) < 0 || (rmdir(path) != 0 && errno != ENOENT));
+    bool failed = there && (stk_walk_within(path, remove_one, &gone) < 0 ||
+                            (rmdir(path) != 0 && errno != ENOENT));
     going->removal->failed += failed;
     going->removal->homes += there && !failed;
     if (there && going->tell != NULL) {

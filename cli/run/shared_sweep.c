@@ -93,7 +93,7 @@ static void walk_names(struct walk *walk, DIR *local, size_t length,
         int more = snprintf(walk->path + length, sizeof walk->path - length, "/%s", name);
         bool fits = more > 0 && length + (size_t)more < sizeof walk->path;
         bool is_known = is_entry_name(name) && shared_tier_names_have(there, name);
-        if (fits && name[0] != '.' && !is_known) {
+        if (fits && !stk_path_is_dots(name) && !is_known) {
             look_at(walk, dirfd(local), name, length + (size_t)more);
         }
     }

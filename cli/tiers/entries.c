@@ -45,7 +45,7 @@ static bool is_of_root(int directory, DIR *names)
     bool found = faccessat(directory, STK_ENTRY_NOTE, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
     struct dirent *entry;
     while (!found && (entry = readdir(names)) != NULL) {
-        found = is_entry(entry->d_name);
+        found = is_entry(entry->d_name) && entry->d_type != DT_DIR;
     }
     rewinddir(names);
     return found;
@@ -81,7 +81,8 @@ static void search_in(struct search *search)
         return;
     }
     while (names != NULL && (entry = readdir(names)) != NULL) {
-        if (entry->d_name[0] != '.' && (entry->d_type == DT_DIR || entry->d_type == DT_UNKNOWN)) {
+        bool may_be = entry->d_type == DT_DIR || entry->d_type == DT_UNKNOWN;
+        if (may_be && !stk_path_is_dots(entry->d_name)) {
             search_below(search, entry->d_name);
         }
     }
@@ -220,7 +221,7 @@ static void remove_below(const char *tier_home, const char *root, const char *be
     root_path(path, sizeof path, tier_home, root);
     size_t length = strlen(path);
     snprintf(path + length, sizeof path - length, "%s%s", *below != '\0' ? "/" : "", below);
-    if (stk_walk(path, remove_one, removed) == 0) {
+    if (stk_walk_within(path, remove_one, removed) == 0) {
         remove_directory(path, removed);
         remove_empty_above(path, tree_length, removed);
     } else if (*below != '\0') {
@@ -305,7 +306,7 @@ void entries_remove_old(const char *tier_home, atomic_bool *stop)
     while (roots != NULL && !atomic_load(stop) && (root = readdir(roots)) != NULL) {
         root_path(path, sizeof path, tier_home, root->d_name);
         if (root->d_name[0] != '.' && !stk_location_is_volume(root->d_name) &&
-            stk_walk(path, remove_old, stop) == 0) {
+            stk_walk_within(path, remove_old, stop) == 0) {
             rmdir(path);
         }
     }

@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mount.h>
 #include <unistd.h>
 
 #include "base/walk.h"
@@ -91,6 +92,21 @@ START_TEST(removes)
 }
 END_TEST
 
+START_TEST(removes_nothing_mounted)
+{
+    UNIT_NEEDS_PRIVATE();
+    make_tree();
+    unit_directory("top/mounted");
+    unit_write_text(unit_path("elsewhere/kept"), "");
+    ck_assert_int_eq(mount(unit_path("elsewhere"), unit_path("top/mounted"), NULL, MS_BIND, NULL),
+                     0);
+    ck_assert_int_ne(stk_walk_remove(unit_path("top")), 0);
+    ck_assert(unit_exists(unit_path("elsewhere/kept")));
+    ck_assert_int_eq(umount(unit_path("top/mounted")), 0);
+    ck_assert_int_eq(stk_walk_remove(unit_path("top")), 0);
+}
+END_TEST
+
 START_TEST(removes_no_link_and_no_file)
 {
     make_tree();
@@ -111,6 +127,7 @@ Suite *suite_walk(void)
     tcase_add_test(all, stops_when_told);
     tcase_add_test(all, many_names);
     tcase_add_test(all, removes);
+    tcase_add_test(all, removes_nothing_mounted);
     tcase_add_test(all, removes_no_link_and_no_file);
     return suite;
 }
