@@ -1,16 +1,20 @@
 /*
  * After chroot, pivot_root, unshare or setns the same paths mean other files, or (in another user
- * namespace) other rights to them. The paths that the cache has resolved are wrong then. So this
- * process reads the origin from then on; a program that it executes begins anew.
+ * namespace) other rights to them. So they do in a child to which clone gives such a namespace. The
+ * paths that the cache has resolved are wrong then. So this process reads the origin from then on;
+ * a program that it executes begins anew.
  *
  * The cache is set up before the call. Behind it, neither the roots nor the run's table may be
  * found any more, and changes that the process makes there would not be noted. Another time
  * namespace changes only the clock.
  */
 #include <sched.h>
+#include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "base/clock.h"
+#include "base/path.h"
 #include "preload/coverage/outside.h"
 #include "preload/coverage/process.h"
 #include "preload/interpose/export.h"
@@ -98,6 +102,46 @@ STK_SYMBOL(int, setns, (int fd, int kind), (fd, kind))
     return after_kinds(setns_next(fd, kind), kinds_of_setns(kind));
 }
 
+/* ---- a child that begins with a view of its own ---- */
+
+/* Prepares for a child. If it shares this process's memory, both read the origin from then on. */
+static void before_child(uint64_t flags)
+{
+    if ((flags & KINDS_OF_VIEW) != 0) {
+        before();
+        if ((flags & CLONE_VM) != 0) {
+            after(0);
+        }
+    }
+}
+
+struct child {
+    int (*begin)(void *);
+    void *argument;
+};
+
+/* Begins in the child, whose copy of the parent's stack holds what to begin. */
+static int begin_child(void *context)
+{
+    const struct child child = *(const struct child *)context;
+    after(0);
+    return child.begin(child.argument);
+}
+
+/* The caller may have given four arguments only: the others are then handed on as they lie there,
+ * as libc reads them. */
+STK_SYMBOL(int, clone,
+           (int (*begin)(void *), void *stack, int flags, void *argument, void *parent, void *tls,
+            void *child_number),
+           (begin, stack, flags, argument, parent, tls, child_number))
+{
+    struct child child = {begin, argument};
+    before_child((unsigned)flags);
+    bool is_apart = begin != NULL && (flags & KINDS_OF_VIEW) != 0 && (flags & CLONE_VM) == 0;
+    return is_apart ? clone_next(begin_child, stack, flags, &child, parent, tls, child_number)
+                    : clone_next(begin, stack, flags, argument, parent, tls, child_number);
+}
+
 /* ---- by syscall() ---- */
 
 static long after_syscall(long result)
@@ -120,6 +164,28 @@ long stk_syscall_unshare(const struct stk_syscall *by)
     long result = stk_syscall_next(by);
     after_kinds(result == 0 ? 0 : -1, kinds);
     return result;
+}
+
+static long clone_by(const struct stk_syscall *by, uint64_t flags)
+{
+    before_child(flags);
+    long result = stk_syscall_next(by);
+    if (result == 0 && (flags & KINDS_OF_VIEW) != 0) {
+        after(0);
+    }
+    return result;
+}
+
+long stk_syscall_clone(const struct stk_syscall *by)
+{
+    return clone_by(by, (unsigned)stk_syscall_int(by, 0));
+}
+
+/* The kernel reads the flags first. If the pointer leads nowhere, the call fails. */
+long stk_syscall_clone3(const struct stk_syscall *by)
+{
+    const uint64_t *flags = stk_syscall_pointer(by, 0);
+    return clone_by(by, stk_path_is_missing((const char *)flags) ? 0 : *flags);
 }
 
 long stk_syscall_setns(const struct stk_syscall *by)

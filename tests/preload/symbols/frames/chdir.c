@@ -91,6 +91,27 @@ static void views(void)
     look();
 }
 
+static int end_with(void *status)
+{
+    _exit(*(int *)status);
+}
+
+/* By clone, with a view that cannot be had, and with its parent's. */
+static void children(void)
+{
+    static char room[64 << 10] __attribute__((aligned(16)));
+    int (*begin)(int (*)(void *), void *, int, void *, ...) =
+        (int (*)(int (*)(void *), void *, int, void *, ...))symbol("clone");
+    int status = 3;
+    SHOW("clone", begin(NULL, room + sizeof room, SIGCHLD, NULL));
+    SHOW("clone", begin(end_with, room + sizeof room, CLONE_NEWNS | CLONE_FS | SIGCHLD, &status));
+    SHOW("clone", syscall(SYS_clone, CLONE_NEWNS | CLONE_FS | SIGCHLD, NULL, NULL, NULL, NULL));
+    look();
+    pid_t child = begin(end_with, room + sizeof room, SIGCHLD, &status);
+    SHOW("clone", waitpid(child, &status, 0) == child ? status : -1);
+    look();
+}
+
 /* A directory that moves takes those along that are in it. */
 static void moved(int home)
 {
@@ -174,6 +195,7 @@ void body(void)
     by_descriptor(home);
     by_system_call(home);
     views();
+    children();
     moved(home);
     in_others(home);
     written_from_afar(home);
