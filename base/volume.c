@@ -123,21 +123,27 @@ static uint64_t hash_reused_mount(int fd)
     uint64_t id = 0;
     stk_sys_fstat(fd, &stat);
     stk_volume_mount_id(fd, &id);
-    const uint64_t parts[] = {stk_proc_boot(), id, stat.st_dev,
-                              number_in_sysfs("/sys/class/bdi/", stat.st_dev, ""),
+    const uint64_t parts[] = {id, stat.st_dev, number_in_sysfs("/sys/class/bdi/", stat.st_dev, ""),
                               number_in_sysfs("/sys/dev/block/", stat.st_dev, "/loop")};
     return stk_hash_64(parts, sizeof parts, 0);
 }
 
-static uint64_t hash_mount(int fd)
+uint64_t stk_volume_mount_number(int fd)
 {
     struct statx answer;
-    uint64_t parts[2] = {stk_proc_boot(), 0}; /* numbers of mounts begin anew with each boot */
+    uint64_t number;
     if (stk_sys_statx(fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, UNIQUE_MOUNT_ID, &answer) != 0 ||
         (answer.stx_mask & UNIQUE_MOUNT_ID) == 0) {
         return hash_reused_mount(fd);
     }
-    memcpy(&parts[1], (const char *)&answer + UNIQUE_MOUNT_ID_AT, sizeof parts[1]);
+    memcpy(&number, (const char *)&answer + UNIQUE_MOUNT_ID_AT, sizeof number);
+    return number;
+}
+
+/* The numbers of mounts begin anew with each boot. */
+static uint64_t hash_mount(int fd)
+{
+    const uint64_t parts[] = {stk_proc_boot(), stk_volume_mount_number(fd)};
     return stk_hash_64(parts, sizeof parts, 0);
 }
 

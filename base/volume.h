@@ -19,6 +19,9 @@ uint64_t stk_volume_of_fd(int fd, const struct statfs *fs);
  * which has to be asked). */
 bool stk_volume_has_number(const struct statfs *fs);
 
+/* Returns a number for the mount itself, which no other mount of this boot has or will have. */
+uint64_t stk_volume_mount_number(int fd);
+
 /* Finds the number by which /proc/self/mountinfo knows the mount that a descriptor lies on. Returns
  * false if the kernel does not give it. The kernel gives a number again after an unmount. */
 bool stk_volume_mount_id(int fd, uint64_t *id);

@@ -243,6 +243,7 @@ bool stk_location_find(int fd, const char *canonical, struct stk_location *out)
     if (!search.located) {
         name_alone(&search);
     }
+    out->mounting = stk_volume_mount_number(fd);
     if (!add_number(&search, fd)) {
         return false;
     }

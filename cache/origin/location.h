@@ -30,6 +30,7 @@ struct stk_location {
     bool is_fuse;      /* each open may drop what the kernel holds or fetches of a file */
     uint64_t volume;   /* hash of what is known of the volume */
     uint64_t mount;    /* hash of the mount point: no two mounts of this view have the same */
+    uint64_t mounting; /* number of the mount: what is mounted there later has another */
     /* The volume and the path on it: "ext4@3f2a91c07bd45e21/data/imagenet". */
     char name[STK_PATH_BYTES];
 };

@@ -89,6 +89,7 @@ static bool take_location(struct stk_roots *roots, struct stk_root *root, int fd
     root->is_fuse = location.is_fuse;
     root->volume = location.volume;
     root->mount = location.mount;
+    root->mounting = location.mounting;
     root->name_length = strlen(location.name);
     root->name = stk_roots_keep(roots, location.name, root->name_length);
     return root->name != NULL;
@@ -166,7 +167,8 @@ static void keep_apart(const struct stk_roots *roots, struct stk_root *root)
 
 static struct stk_hash128 key_of(const struct stk_root *root, const struct sight *sight)
 {
-    const uint64_t above[] = {sight->view, sight->rights, root->dev, root->volume, root->mount};
+    const uint64_t above[] = {sight->view,  sight->rights, root->dev,
+                              root->volume, root->mount,   root->mounting};
     const char *slash = strchr(root->name, '/');
     const char *path = slash != NULL ? slash + 1 : "";
     return stk_hash_path(path, strlen(path), stk_hash_128(above, sizeof above, 0));

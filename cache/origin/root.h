@@ -7,7 +7,8 @@
  *           entries in a tier. Equal after a reboot, unless the volume is known by its mount only
  *           (base/volume.h). Two mounts in one process never share it: an entry's path leads back
  *           to one origin;
- *   key     a hash of that path, name by name, above which lie the volume, the mount, the device,
+ *   key     a hash of that path, name by name, above which lie the volume, the mount (its point
+ *           and its number: another volume with the same UUID may come after it), the device,
  *           the view (mount namespace and root directory), and the process's rights
  *           (base/proc.h): for the catalogue. So two containers with other volumes on one path
  *           never mix, and neither do two mounts that show other owners or rights. A process never
@@ -46,7 +47,7 @@ struct stk_root {
     _Atomic int64_t seen_ns; /* when the process last checked that */
     enum stk_root_kind kind; /* this and the rest: see struct stk_location */
     bool inode_counts, lasting, single_user, is_fuse;
-    uint64_t volume, mount;
+    uint64_t volume, mount, mounting;
     char *name;
     size_t name_length;
     _Atomic bool *noted; /* by tier: the note in its directory is there (cache/entry/draft.h) */

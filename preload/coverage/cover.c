@@ -6,12 +6,19 @@
 #include <stdatomic.h>
 #include <string.h>
 
+#include "base/hash.h"
 #include "base/path.h"
 #include "base/proc.h"
 #include "base/sys.h"
 #include "base/text.h"
 #include "preload/coverage/outside.h"
 #include "preload/coverage/process.h"
+
+#define REACHED_SLOTS 256
+
+#ifndef AT_STATX_DONT_SYNC
+#define AT_STATX_DONT_SYNC 0x4000
+#endif
 
 bool stk_cover_may(const char *path)
 {
@@ -104,10 +111,47 @@ static struct stk_cache *cover_below(placing *as, int dirfd, const char *path,
     return text.cut ? NULL : cover_absolute(as, absolute, dirfd, path, place);
 }
 
+/* ---- directories that a mount hides ---- */
+
+/* Hashes of directories to which their paths were seen to lead. */
+static _Atomic uint64_t reached[REACHED_SLOTS];
+
+static bool same_directory(int dirfd, const char *path)
+{
+    struct statx stat;
+    const int flags = AT_NO_AUTOMOUNT | AT_STATX_DONT_SYNC;
+    if (stk_sys_statx(dirfd, "", flags | AT_EMPTY_PATH, STATX_INO, &stat) != 0) {
+        return false;
+    }
+    uint64_t ino = stat.stx_ino;
+    uint32_t major = stat.stx_dev_major, minor = stat.stx_dev_minor;
+    return stk_sys_statx(AT_FDCWD, path, flags, STATX_INO, &stat) == 0 && stat.stx_ino == ino &&
+           stat.stx_dev_major == major && stat.stx_dev_minor == minor;
+}
+
+/* Returns true if the path of a directory that is open, or the working one, leads to it. It does
+ * not if something was mounted over it since, if it is of another mount namespace, or if it lies
+ * outside of a changed root directory. Then its files are not those of that path. */
+static __attribute__((noinline)) bool is_reached(int dirfd, const char *path,
+                                                 const struct stk_outside_key *key)
+{
+    uint64_t hash = stk_hash_64(path, strlen(path), key->value) | 1;
+    _Atomic uint64_t *slot = &reached[(hash >> 1) % REACHED_SLOTS];
+    if (key->value != 0 && atomic_load_explicit(slot, memory_order_relaxed) == hash) {
+        return true;
+    }
+    if (!same_directory(dirfd, path)) {
+        return false;
+    }
+    atomic_store_explicit(slot, key->value != 0 ? hash : 0, memory_order_relaxed);
+    return true;
+}
+
 static struct stk_cache *cover_relative(placing *as, int dirfd, const char *path,
                                         const struct stk_outside_key *key, struct stk_place *place)
 {
-    if (!stk_cover_directory_path(dirfd, place->below) || stk_outside_learn(key, place->below)) {
+    if (!stk_cover_directory_path(dirfd, place->below) || stk_outside_learn(key, place->below) ||
+        !is_reached(dirfd, place->below, key)) {
         return NULL;
     }
     return cover_below(as, dirfd, path, place);

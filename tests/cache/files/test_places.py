@@ -4,6 +4,8 @@ spellings, bind mounts. Two files never have one."""
 import json
 import os
 import pathlib
+import platform
+import subprocess
 
 import pytest
 
@@ -186,6 +188,113 @@ def test_a_mount_over_a_directory_of_the_data_set(jobs, place, scratch, bound):
         assert ran.stdout == "\1" * SIZE
 
 
+@pytest.mark.parametrize("over", ["", "train"])
+def test_a_working_directory_that_a_mount_hides(jobs, bound, over):
+    """Relative names lead below what is hidden, the same names as paths to what hides it."""
+    data, mount, names = bound
+    hiding = data.parent / "hiding"
+    (hiding / "train").mkdir(parents=True)
+    for place in hiding, hiding / "train":
+        (place / "file1").write_bytes(b"hides" * 600)
+    settle()
+    program = ("import os, sys\n"
+               "path, held = sys.argv[1], os.open('.', os.O_RDONLY)\n"
+               "for _ in range(2):\n"
+               "    for name, fd in (path, None), ('file1', None), ('file1', held):\n"
+               "        with open(os.open(name, os.O_RDONLY, dir_fd=fd), 'rb') as file:\n"
+               "            read = file.read(5)\n"
+               "        print(read, os.stat(name, dir_fd=fd).st_ino)\n")
+    expected = [f"{b'hides'} {os.stat(hiding / 'train/file1').st_ino}",
+                *[f"{bytes([1]) * 5} {os.stat(data / names[1]).st_ino}"] * 2] * 2
+    script = 'cd $1/train && mount --bind $2 $1/$3 && exec /usr/bin/python3 -c "$4" $1/train/file1'
+    ran = jobs.run(["unshare", "-m", "sh", "-c", script, "sh", data,
+                    hiding / over, over, program], path=data, env=NO_AHEAD)
+    assert ran.stdout.splitlines() == expected
+    assert ran.hits + ran.fills == 2
+
+
+CLONES = {"clone": 56 if platform.machine() == "x86_64" else 220, "clone3": 435}
+
+
+@pytest.mark.parametrize("how", ["libc", *CLONES])
+def test_a_child_that_begins_with_a_view_of_its_own(jobs, bound, how):
+    data, mount, names = bound
+    hiding = data.parent / "hiding"
+    hiding.mkdir()
+    (hiding / "file1").write_bytes(b"hides" * 600)
+    settle()
+    program = """if True:
+        import ctypes, os, sys
+        path, hiding, number = sys.argv[1], sys.argv[2], int(sys.argv[3])
+        libc = ctypes.CDLL(None, use_errno=True)
+        NEWNS, CHILD, PRIVATE, BIND = 0x20000, 17, 0x44000, 0x1000
+        def look():
+            print(open(path, "rb").read(5), os.stat(path).st_ino, flush=True)
+        def begin(_=None):
+            assert libc.mount(b"none", b"/", None, PRIVATE, None) == 0
+            assert libc.mount(hiding.encode(), os.path.dirname(path).encode(), None, BIND, None) == 0
+            look()
+            look()
+            os._exit(0)
+        look()
+        look()
+        if number == 0:
+            stack = ctypes.create_string_buffer(1 << 20)
+            top = ctypes.c_void_p((ctypes.addressof(stack) + (1 << 20)) & ~15)
+            kind = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p)(begin)
+            child = libc.clone(kind, top, NEWNS | CHILD, None)
+        elif number == 435:
+            child = libc.syscall(number, (ctypes.c_uint64 * 8)(NEWNS, 0, 0, 0, CHILD, 0, 0, 0), 64)
+        else:
+            child = libc.syscall(number, NEWNS | CHILD, None, None, None, None)
+        if child == 0:
+            begin()
+        assert os.waitpid(child, 0)[1] == 0
+        look()
+        """
+    ran = jobs.run(["/usr/bin/python3", "-c", program, data / names[1], hiding,
+                    CLONES.get(how, 0)], path=data, env=NO_AHEAD)
+    here = f"{bytes([1]) * 5} {os.stat(data / names[1]).st_ino}"
+    there = f"{b'hides'} {os.stat(hiding / 'file1').st_ino}"
+    assert ran.stdout.splitlines() == [here, here, there, there, here]
+    assert ran.hits == 2
+
+
+# ---- one volume after another on one mount point ----
+
+@pytest.fixture
+def copies(scratch, place):
+    """Two images with one number. Files with the same names differ in content, size and times."""
+    source, mount = scratch / "source", scratch / "mount"
+    (source / "train").mkdir(parents=True)
+    mount.mkdir()
+    (source / "train/file").write_bytes(b"one")
+    images = [scratch / "one.img", scratch / "other.img"]
+    try:
+        subprocess.run(["mke2fs", "-q", "-t", "ext4", "-d", source, images[0], "4096"], check=True,
+                       capture_output=True)
+        images[1].write_bytes(images[0].read_bytes())
+        place.run(["sh", "-c", "mount -o loop $1 $2 && echo other > $2/train/file; umount $2",
+                   "sh", images[1], mount])
+        assert images[0].read_bytes() != images[1].read_bytes()
+    except (OSError, AssertionError, subprocess.CalledProcessError) as error:
+        pytest.skip(f"no loop mounts: {error}")
+    settle()
+    return mount, images
+
+
+@pytest.mark.parametrize("apart", [[], ["unshare", "-m"]], ids=["", "in namespaces"])
+def test_a_copy_of_a_volume_after_it_in_one_run(jobs, copies, apart):
+    mount, images = copies
+    script = ("mount -o loop,ro $1 $2; for i in 1 2; do cat $2/train/file; stat -c ' %s' "
+              "$2/train/file; ls $2/train; done; umount $2")
+    one = " ".join(map(str, [*apart, "sh", "-c", '"$0"', "sh"]))
+    ran = jobs.run(["sh", "-c", f"{one} $1 $3; {one} $2 $3; {one} $1 $3", script, *images, mount],
+                   path=mount, env=NO_AHEAD)
+    expected = {"one": "one 3\nfile\n" * 2, "other": "other\n 6\nfile\n" * 2}
+    assert ran.stdout == expected["one"] + expected["other"] + expected["one"]
+
+
 # ---- what the command does with them ----
 
 def listed(jobs, tier):
@@ -235,3 +344,40 @@ def test_entries_of_older_names_are_removed(jobs, scratch, bound):
     assert len(os.listdir(tier / HOME / "tree")) == 1
     usage = jobs.stoker("ls", "--tier", tier).stdout.splitlines()[0]
     assert "KiB" in usage.split(" used")[0], usage
+
+
+def test_a_data_set_below_a_hidden_directory(jobs, scratch, bound):
+    data, _, names = bound
+    tier = scratch / "tier"
+    tier.mkdir()
+    hidden = scratch / ".cache/set"
+    (hidden / "0123456789ab;x/y").mkdir(parents=True)
+    for name in "file", "0123456789ab;x/y/file":
+        (hidden / name).write_bytes(b"hidden")
+    settle()
+    assert jobs.stoker("warm", hidden / "0123456789ab;x/y", "--tier", tier).returncode == 0
+    assert listed(jobs, tier) == [str(hidden / "0123456789ab;x/y")]
+    assert jobs.stoker("warm", hidden, "--tier", tier).returncode == 0
+    assert listed(jobs, tier) == [str(hidden)]
+    assert jobs.stoker("verify", "--tier", tier).stdout.startswith("2 copies right")
+    hidden.rename(scratch / "gone")
+    assert jobs.stoker("clear", "--tier", tier, hidden).stdout.startswith("removed 2 cached files")
+
+
+def test_what_is_mounted_in_a_tier_is_not_removed(jobs, scratch, place, bound):
+    data, mount, names = bound
+    tier = scratch / "tier"
+    old = tier / HOME / "tree" / "data-0123456789abcdef"
+    (old / "mounted").mkdir(parents=True)
+    (old / "other").mkdir()
+    for path in tier / HOME, tier / HOME / "tree", old:
+        path.chmod(0o700)
+    place.run(["mount", "--bind", data, old / "mounted"])
+    try:
+        wait = 'while test -e "$1"; do sleep 0.05; done; cat "$2"'
+        jobs.run(["sh", "-c", wait, "sh", old / "other", data / names[0]], path=data, tier=tier,
+                 env=NO_AHEAD)
+        jobs.stoker("clear", "--tier", tier)
+        assert len(os.listdir(data / "train")) == COUNT
+    finally:
+        place.run(["umount", old / "mounted"])
