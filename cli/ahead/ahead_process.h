@@ -1,9 +1,9 @@
 /*
  * The process that asks storage ahead of the job: a process of `stoker run`. Its threads read files
- * in the order of the job's loaders (cli/ahead/reading_ahead.h) and then, for --warm, all others
- * (cli/fill/fill_ahead.h). They finish big files that the job has begun (cli/fill/finisher.h), list
- * directories ahead of a scan (cli/ahead/scan_ahead.h), and make the revalidations that the job's
- * processes have queued (cli/ahead/validator.h).
+ * in the order of the job's loaders (cli/ahead/orders/reading_ahead.h) and then, for --warm, all
+ * others (cli/fill/fill_ahead.h). They finish big files that the job has begun
+ * (cli/fill/finisher.h), list directories ahead of a scan (cli/ahead/trees/scan_ahead.h), and make
+ * the revalidations that the job's processes have queued (cli/ahead/validator.h).
  *
  * A thread that waits for a server that hangs cannot be ended, and neither can its process. So
  * these threads are not in the command: it leaves the process behind.

@@ -6,8 +6,8 @@
 
 #include "cache/listing/listing.h"
 #include "cache/version/freshness.h"
-#include "cli/ahead/scan_ahead.h"
-#include "cli/ahead/tree_evidence.h"
+#include "cli/ahead/trees/scan_ahead.h"
+#include "cli/ahead/trees/tree_evidence.h"
 #include "cli/fill/job_cache.h"
 #include "cli/os/thread.h"
 

@@ -1,4 +1,4 @@
-/* cli/ahead/order.c */
+/* cli/ahead/orders/order.c */
 #include "tests/unit/unit.h"
 
 #include <stdio.h>
@@ -6,7 +6,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "cli/ahead/order.h"
+#include "cli/ahead/orders/order.h"
 
 static struct stk_run run;
 static struct order order;

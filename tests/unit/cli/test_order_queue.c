@@ -1,4 +1,4 @@
-/* cli/ahead/order_queue.c */
+/* cli/ahead/orders/order_queue.c */
 #include "tests/unit/unit.h"
 
 #include <pthread.h>
@@ -8,8 +8,8 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "cli/ahead/order.h"
-#include "cli/ahead/order_queue.h"
+#include "cli/ahead/orders/order.h"
+#include "cli/ahead/orders/order_queue.h"
 
 #define OTHERS 100 /* ranks and validation loaders, each of some lists */
 

@@ -1,8 +1,8 @@
-/* cli/ahead/pace.c */
+/* cli/ahead/orders/pace.c */
 #include "tests/unit/unit.h"
 
 #include "base/clock.h"
-#include "cli/ahead/pace.h"
+#include "cli/ahead/orders/pace.h"
 
 #define MOST 256
 

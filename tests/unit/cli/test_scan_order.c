@@ -1,10 +1,10 @@
-/* cli/ahead/scan_order.c */
+/* cli/ahead/trees/scan_order.c */
 #include "tests/unit/unit.h"
 
 #include <stdio.h>
 #include <string.h>
 
-#include "cli/ahead/scan_order.h"
+#include "cli/ahead/trees/scan_order.h"
 
 #define COUNT 200
 

@@ -13,7 +13,7 @@ from .sender import BLOCK
 
 WINDOW = 2048  # samples ahead of what the loader has asked for
 _COMPARED = 64  # samples that are compared at a time
-_PROBES = 64  # ORDER_PROBES of cli/ahead/order.h
+_PROBES = 64  # ORDER_PROBES of cli/ahead/orders/order.h
 
 
 def call(function, *arguments):

@@ -1,4 +1,4 @@
-"""Sends paths to the command, which reads the files ahead of the job (cli/ahead/order_queue.h)."""
+"""Sends paths to the command, which reads the files ahead of the job (cli/ahead/orders/order_queue.h)."""
 
 import fcntl
 import functools
@@ -8,7 +8,7 @@ import socket
 import struct
 import sys
 
-_MAGIC = 0x32726564726f6b73  # of order_message in cli/ahead/order.h
+_MAGIC = 0x32726564726f6b73  # of order_message in cli/ahead/orders/order.h
 _ENCODING = sys.getfilesystemencoding()
 _HEAD = struct.Struct("=QQQ")
 BLOCK = 256  # samples whose paths are sent at a time
@@ -16,7 +16,7 @@ _STEP = 64  # files that workers are done with between two messages
 _MOST = 48 << 10  # bytes of paths; with one more path a message has less than ORDER_MESSAGE_BYTES
 _HIGH = 512  # descriptors of ours are not the program's next ones
 
-UNORDERED = (1 << 64) - 1  # ORDER_UNORDERED of cli/ahead/order.h
+UNORDERED = (1 << 64) - 1  # ORDER_UNORDERED of cli/ahead/orders/order.h
 
 _senders = set()
 

@@ -14,7 +14,7 @@
 #include <stdint.h>
 
 #include "cache/cache.h"
-#include "cli/ahead/order_queue.h"
+#include "cli/ahead/orders/order_queue.h"
 
 /* Call it before any thread. The cache must stay, and counts by the job's run. */
 void exchange_begin(struct stk_cache *cache);

@@ -1,9 +1,9 @@
-#include "cli/ahead/begun_shards.h"
+#include "cli/ahead/trees/begun_shards.h"
 
 #include "base/clock.h"
 #include "base/sys.h"
 #include "cache/run/big_queue.h"
-#include "cli/ahead/tree_evidence.h"
+#include "cli/ahead/trees/tree_evidence.h"
 #include "cli/os/thread.h"
 
 #define LOOK_NS STK_NS_PER_S /* a wake-up can be lost */

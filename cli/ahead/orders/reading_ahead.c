@@ -1,4 +1,4 @@
-#include "cli/ahead/reading_ahead.h"
+#include "cli/ahead/orders/reading_ahead.h"
 
 #include <fcntl.h>
 #include <pthread.h>
@@ -8,11 +8,11 @@
 
 #include "base/clock.h"
 #include "base/sys.h"
-#include "cli/ahead/big_ahead.h"
-#include "cli/ahead/exchange.h"
-#include "cli/ahead/order_queue.h"
-#include "cli/ahead/pace.h"
-#include "cli/ahead/reader_waits.h"
+#include "cli/ahead/orders/big_ahead.h"
+#include "cli/ahead/orders/exchange.h"
+#include "cli/ahead/orders/order_queue.h"
+#include "cli/ahead/orders/pace.h"
+#include "cli/ahead/orders/reader_waits.h"
 #include "cli/fill/fill_ahead.h"
 #include "cli/fill/fill_persistently.h"
 #include "cli/fill/open_origin.h"

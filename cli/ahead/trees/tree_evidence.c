@@ -1,4 +1,4 @@
-#include "cli/ahead/tree_evidence.h"
+#include "cli/ahead/trees/tree_evidence.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -6,7 +6,7 @@
 #include <string.h>
 #include <uthash.h>
 
-#include "cli/ahead/order_queue.h"
+#include "cli/ahead/orders/order_queue.h"
 #include "cli/out/say.h"
 
 /* So many files must the job have read in a directory, or below it, until the rest is read ahead;

@@ -1,4 +1,4 @@
-#include "cli/ahead/order.h"
+#include "cli/ahead/orders/order.h"
 
 #include <limits.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-#include "cli/ahead/scan_order.h"
+#include "cli/ahead/trees/scan_order.h"
 
 #include <dirent.h>
 #include <stdlib.h>

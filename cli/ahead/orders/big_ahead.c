@@ -1,4 +1,4 @@
-#include "cli/ahead/big_ahead.h"
+#include "cli/ahead/orders/big_ahead.h"
 
 #include "cli/fill/big_files.h"
 #include "cli/fill/big_team.h"

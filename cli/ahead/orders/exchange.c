@@ -1,4 +1,4 @@
-#include "cli/ahead/exchange.h"
+#include "cli/ahead/orders/exchange.h"
 
 #include <fcntl.h>
 #include <pthread.h>

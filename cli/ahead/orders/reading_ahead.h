@@ -1,8 +1,8 @@
 /*
  * Reads files in the order in which the job's loaders are going to open them
- * (cli/ahead/order_queue.h). Threads fill the cache by the calls of an open (cache/cache.h), so
- * versions, budgets and pressure hold as they do there, and each file is read once, by the thread
- * that comes first. The threads have low priority.
+ * (cli/ahead/orders/order_queue.h). Threads fill the cache by the calls of an open (cache/cache.h),
+ * so versions, budgets and pressure hold as they do there, and each file is read once, by the
+ * thread that comes first. The threads have low priority.
  */
 #pragma once
 

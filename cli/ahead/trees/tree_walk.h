@@ -1,7 +1,7 @@
 /*
- * Walks through a tree, and sends the paths of its files as an order (cli/ahead/order_queue.h). The
- * walk goes by names, in which numbers count as such. It begins behind a file that the job has
- * opened, and comes to the files before that one at the end.
+ * Walks through a tree, and sends the paths of its files as an order
+ * (cli/ahead/orders/order_queue.h). The walk goes by names, in which numbers count as such. It
+ * begins behind a file that the job has opened, and comes to the files before that one at the end.
  */
 #pragma once
 

@@ -1,4 +1,4 @@
-#include "cli/ahead/scan_ahead.h"
+#include "cli/ahead/trees/scan_ahead.h"
 
 #include <fcntl.h>
 #include <pthread.h>
@@ -8,8 +8,8 @@
 
 #include "base/text.h"
 #include "cache/listing/listing.h"
-#include "cli/ahead/list_ahead.h"
-#include "cli/ahead/scan_order.h"
+#include "cli/ahead/trees/list_ahead.h"
+#include "cli/ahead/trees/scan_order.h"
 #include "cli/os/priority.h"
 #include "cli/os/thread.h"
 #include "cli/out/say.h"

@@ -1,5 +1,5 @@
 /* Looks which big files the job reads from the beginning (cache/run/big_queue.h), and notes them
- * as evidence (cli/ahead/tree_evidence.h). */
+ * as evidence (cli/ahead/trees/tree_evidence.h). */
 #pragma once
 
 #include "cache/cache.h"

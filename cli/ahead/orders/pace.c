@@ -1,4 +1,4 @@
-#include "cli/ahead/pace.h"
+#include "cli/ahead/orders/pace.h"
 
 #include "base/clock.h"
 

@@ -1,4 +1,4 @@
-#include "cli/ahead/reader_waits.h"
+#include "cli/ahead/orders/reader_waits.h"
 
 #include <fcntl.h>
 #include <inttypes.h>

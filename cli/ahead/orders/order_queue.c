@@ -1,4 +1,4 @@
-#include "cli/ahead/order_queue.h"
+#include "cli/ahead/orders/order_queue.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -9,7 +9,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "cli/ahead/order.h"
+#include "cli/ahead/orders/order.h"
 
 #define ORDERS   128
 #define PAUSE_MS 20 /* until an order that is full, or not proven yet, is looked at again */

@@ -1,4 +1,4 @@
-#include "cli/ahead/tree_walk.h"
+#include "cli/ahead/trees/tree_walk.h"
 
 #include <dirent.h>
 #include <stdatomic.h>
@@ -9,10 +9,10 @@
 #include <unistd.h>
 
 #include "base/path.h"
-#include "cli/ahead/list_ahead.h"
-#include "cli/ahead/order.h"
-#include "cli/ahead/order_queue.h"
-#include "cli/ahead/scan_order.h"
+#include "cli/ahead/trees/list_ahead.h"
+#include "cli/ahead/orders/order.h"
+#include "cli/ahead/orders/order_queue.h"
+#include "cli/ahead/trees/scan_order.h"
 #include "cli/os/thread.h"
 #include "cli/out/say.h"
 

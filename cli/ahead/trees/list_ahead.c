@@ -1,4 +1,4 @@
-#include "cli/ahead/list_ahead.h"
+#include "cli/ahead/trees/list_ahead.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>
