@@ -36,7 +36,7 @@ static struct stk_decoder *make_decoder(const char *entropy)
     struct stk_jpeg_info info;
     struct stk_decoder *decoder = stk_decoder_new();
     setenv("STOKER_ENTROPY", entropy, 1);
-    stk_decode_probe(decoder, "", 0, &info);
+    stk_decode_examine(decoder, "", 0, &info);
     return decoder;
 }
 
@@ -84,7 +84,7 @@ static struct job make_job(const char *path)
     struct job job = {.file = read_file(path)};
     struct stk_jpeg_info info;
     struct stk_form form;
-    if (stk_decode_probe(decoders[PARSER], job.file.bytes, job.file.size, &info) != 0) {
+    if (stk_decode_examine(decoders[PARSER], job.file.bytes, job.file.size, &info) != 0) {
         fail("no JPEG:", path);
     }
     aim(&job, info.width, info.height, 0);

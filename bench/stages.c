@@ -376,7 +376,7 @@ static struct file form_of(const struct file *file)
     struct stk_jpeg_info info;
     struct stk_form form = {NULL, 0};
     struct stk_decoder *decoder = stk_decoder_new();
-    stk_decode_probe(decoder, file->bytes, file->size, &info);
+    stk_decode_examine(decoder, file->bytes, file->size, &info);
     struct stk_plan plan = {.crop = {0, 0, (int32_t)info.width, (int32_t)info.height},
                             .width = info.width,
                             .height = info.height,

@@ -32,8 +32,8 @@ static int read_header(struct stk_decoder *decoder, const void *bytes, size_t si
     return result;
 }
 
-int stk_decode_probe(struct stk_decoder *decoder, const void *bytes, size_t size,
-                     struct stk_jpeg_info *out)
+int stk_decode_examine(struct stk_decoder *decoder, const void *bytes, size_t size,
+                       struct stk_jpeg_info *out)
 {
     int result = read_header(decoder, bytes, size, 0, out);
     if (decoder->jpeg) {
@@ -246,7 +246,7 @@ int stk_decode_form(struct stk_decoder *decoder, const void *data, size_t bytes,
     return result;
 }
 
-int stk_decode_probe_form(const void *data, size_t bytes, struct stk_form_source *out)
+int stk_decode_examine_form(const void *data, size_t bytes, struct stk_form_source *out)
 {
     struct stk_form_view view;
     int result = stk_form_open(&view, data, bytes);

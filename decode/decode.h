@@ -29,7 +29,7 @@ void stk_decoder_free(struct stk_decoder *decoder); /* NULL is fine */
 struct stk_frame {
     uint32_t width, height, components;
 };
-/* Reads the frame header of a JPEG, and checks nothing else. Returns false if stk_decode_probe()
+/* Reads the frame header of a JPEG, and checks nothing else. Returns false if stk_decode_examine()
  * must look. */
 bool stk_decode_frame(const void *bytes, size_t size, struct stk_frame *out);
 
@@ -37,8 +37,8 @@ bool stk_decode_frame(const void *bytes, size_t size, struct stk_frame *out);
  * Reads the header and looks for the end; makes no pixels. Returns OK also for files that
  * stk_decode() does not take, if the header can be read.
  */
-int stk_decode_probe(struct stk_decoder *decoder, const void *bytes, size_t size,
-                     struct stk_jpeg_info *out);
+int stk_decode_examine(struct stk_decoder *decoder, const void *bytes, size_t size,
+                       struct stk_jpeg_info *out);
 
 /*
  * Decodes. The bytes must not change meanwhile. UNSUPPORTED are: CMYK, YCCK, two components, twelve
@@ -68,7 +68,7 @@ int stk_decode_form(struct stk_decoder *decoder, const void *data, size_t bytes,
                     const struct stk_plan *plan, const struct stk_target *target);
 
 /* Reads what a form says of its file, without decoding. Results as those of stk_decode_form(). */
-int stk_decode_probe_form(const void *data, size_t bytes, struct stk_form_source *out);
+int stk_decode_examine_form(const void *data, size_t bytes, struct stk_form_source *out);
 
 /*
  * Carries out a plan on an image. The channels of image and plan are equal, or 1 -> 3, 1 -> 4, 3 ->

@@ -86,7 +86,7 @@ def hooked_clocks(clocks, package):
     from importlib import import_module
     part = functools.partial(import_module, package=package)
     clocks.around("Image.convert, taking over", part("._pillow.take"), "take")
-    clocks.around("header", part("._core"), "probe")
+    clocks.around("header", part("._core"), "examine")
     clocks.around("decode/", part("._core"), "decode")
     clocks.around("get_params", part("._torchvision.rng"), "region")
     clocks.around("torch's memory", part("._torchvision.tensor_tail").TensorTail, "tensor")

@@ -139,7 +139,7 @@ void doctor_look_at_samples(struct doctor *doctor)
 }
 
 /* Prints a line for each thing found: a word, and its value. Runs with any Python 3. */
-static const char probe[] = PYTHON_ISOLATED
+static const char question[] = PYTHON_ISOLATED
     "print('python', '%d.%d.%d' % sys.version_info[:3], sys.executable)\n"
     "try:\n"
     "    from importlib.metadata import version\n"
@@ -158,18 +158,18 @@ static const char probe[] = PYTHON_ISOLATED
     "hook = [m for n, m in sys.modules.items() if n.endswith('stoker._pillow.hook')]\n"
     "print('hook', 'absent' if not pil else 'on' if hook and hook[0]._installed else 'off')\n";
 
-/* Runs the probe, which ends with this process. */
-static void run_probe(const char *python, int out)
+/* Runs the question, which ends with this process. */
+static void run_question(const char *python, int out)
 {
     char *path = python_path();
     python_set_isolated(path != NULL ? path : getenv("PYTHONPATH"));
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     dup2(out, STDOUT_FILENO);
-    execlp(python, python, "-c", probe, (char *)NULL);
+    execlp(python, python, "-c", question, (char *)NULL);
     _exit(127);
 }
 
-static FILE *start_probe(const char *python)
+static FILE *start_question(const char *python)
 {
     int ends[2];
     if (pipe2(ends, O_CLOEXEC) != 0) {
@@ -177,7 +177,7 @@ static FILE *start_probe(const char *python)
     }
     pid_t pid = fork();
     if (pid == 0) {
-        run_probe(python, ends[1]);
+        run_question(python, ends[1]);
     }
     close(ends[1]);
     return fdopen(ends[0], "re");
@@ -202,7 +202,7 @@ static void read_answer(FILE *answer, struct python *out)
 static void ask_python(void *asked, int out)
 {
     struct python python = {.hook = "off"};
-    FILE *answer = start_probe(*(const char **)asked);
+    FILE *answer = start_question(*(const char **)asked);
     if (answer != NULL) {
         read_answer(answer, &python);
     }

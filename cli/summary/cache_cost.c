@@ -6,7 +6,7 @@
 
 double cache_cost_s(const struct stk_tier *tier, const struct stk_run_counts *counts)
 {
-    static bool probed;
+    static bool measured;
     static struct open_cost cost;
     double opens = (double)counts->blocks[STK_BLOCK_READS];
     double bytes = (double)counts->blocks[STK_BLOCK_BYTES_CACHE];
@@ -14,9 +14,9 @@ double cache_cost_s(const struct stk_tier *tier, const struct stk_run_counts *co
         opens += (double)counts->epochs[epoch][STK_COUNT_HITS];
         bytes += (double)counts->epochs[epoch][STK_COUNT_BYTES_CACHE];
     }
-    if (!probed && tier->shared != NULL) {
+    if (!measured && tier->shared != NULL) {
         cost = open_time_of_tier(tier->home);
-        probed = true;
+        measured = true;
     }
     return (opens * (double)cost.open_ns + bytes * cost.byte_ns) / 1e9;
 }

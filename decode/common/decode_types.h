@@ -92,8 +92,8 @@ struct stk_plan {
      * the axes are exchanged.
      */
     unsigned turn;
-    /* The end of these bytes as stk_decode_probe() found it, so that stk_decode() need not look for
-     * it; 0: not known. */
+    /* The end of these bytes as stk_decode_examine() found it, so that stk_decode() need not look
+     * for it; 0: not known. */
     size_t end;
 };
 
@@ -136,7 +136,7 @@ struct stk_form {
 
 /* A form's description of its file. */
 struct stk_form_source {
-    struct stk_jpeg_info info; /* as stk_decode_probe() found it */
+    struct stk_jpeg_info info; /* as stk_decode_examine() found it */
     /* The file's first bytes, up to and including its first SOS segment. They lie in the form. */
     const void *header;
     size_t header_bytes;

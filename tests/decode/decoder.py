@@ -48,11 +48,11 @@ def load():
     library.test_simd.restype = c.c_char_p
     library.test_free.argtypes = library.test_cursors.argtypes = [c.c_void_p]
     sized = [c.c_void_p, c.c_char_p, c.c_size_t]
-    library.test_probe.argtypes = sized + [c.POINTER(Info)]
+    library.test_examine.argtypes = sized + [c.POINTER(Info)]
     library.test_decode.argtypes = sized + [c.POINTER(Plan), c.POINTER(Target)]
     library.test_keep.argtypes = library.test_decode.argtypes + [c.POINTER(Form)]
     library.test_form.argtypes = library.test_decode.argtypes
-    library.test_probe_form.argtypes = [c.c_char_p, c.c_size_t, c.POINTER(FormSource)]
+    library.test_examine_form.argtypes = [c.c_char_p, c.c_size_t, c.POINTER(FormSource)]
     library.test_transform.argtypes = [c.c_void_p, c.POINTER(Source), c.POINTER(Plan),
                                        c.POINTER(Target)]
     return library
@@ -74,7 +74,7 @@ class Decoder:
         self.simd = LIBRARY.test_simd().decode()
         self.entropy = entropy
         self.handle = LIBRARY.test_new()
-        self.probe(b"not a JPEG")  # it looks at the environment now
+        self.examine(b"not a JPEG")  # it looks at the environment now
         for name in wishes:
             os.environ.pop(name, None)
 
@@ -89,10 +89,10 @@ class Decoder:
     def __del__(self):
         LIBRARY.test_free(self.handle)
 
-    def probe(self, data):
+    def examine(self, data):
         """(result, Info)"""
         info = Info()
-        return LIBRARY.test_probe(self.handle, data, len(data), info), info
+        return LIBRARY.test_examine(self.handle, data, len(data), info), info
 
     def decode(self, data, plan):
         """(result, the target's bytes)"""
@@ -139,10 +139,10 @@ class Decoder:
         return result, memory.raw[:size]
 
 
-def probe_form(form):
+def examine_form(form):
     """(result, Info, the file's header, the file's size)"""
     source = FormSource()
-    result = LIBRARY.test_probe_form(form, len(form), source)
+    result = LIBRARY.test_examine_form(form, len(form), source)
     return (result, source.info, c.string_at(source.header, source.header_bytes),
             source.file_bytes)
 

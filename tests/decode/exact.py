@@ -151,9 +151,9 @@ def second_touch(case, data):
     wrong += ["the form by %s is another one" % name for name in forms if forms[name] != wanted]
     found += [(name, "form", one.decode_form(wanted, plan_of(case)))
               for name, one in DECODERS.items()]
-    result, info, header, size = decoder.probe_form(wanted)
-    probed = MORE_DECODERS["libjpeg"].probe(data)[1]
-    if result != decoder.OK or bytes(info) != bytes(probed) or size != len(data) or \
+    result, info, header, size = decoder.examine_form(wanted)
+    examined = MORE_DECODERS["libjpeg"].examine(data)[1]
+    if result != decoder.OK or bytes(info) != bytes(examined) or size != len(data) or \
             not data.startswith(header) or data.find(b"\xff\xda") >= len(header):
         wrong.append("the form says something else of its file")
     return found, wrong

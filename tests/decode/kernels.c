@@ -195,7 +195,7 @@ static void run_file(const char *path)
     size_t length = stream ? fread(bytes, 1, sizeof bytes, stream) : 0;
     struct stk_jpeg_info info;
     if (!stream || length <= PLAN_BYTES ||
-        stk_decode_probe(decoders[0], bytes + PLAN_BYTES, length - PLAN_BYTES, &info) != 0) {
+        stk_decode_examine(decoders[0], bytes + PLAN_BYTES, length - PLAN_BYTES, &info) != 0) {
         fail("cannot read", path, 0);
     }
     fclose(stream);

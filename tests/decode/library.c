@@ -7,8 +7,8 @@
 
 EXPORT struct stk_decoder *test_new(void);
 EXPORT void test_free(struct stk_decoder *decoder);
-EXPORT int test_probe(struct stk_decoder *decoder, const void *bytes, size_t size,
-                      struct stk_jpeg_info *out);
+EXPORT int test_examine(struct stk_decoder *decoder, const void *bytes, size_t size,
+                        struct stk_jpeg_info *out);
 EXPORT int test_decode(struct stk_decoder *decoder, const void *bytes, size_t size,
                        const struct stk_plan *plan, const struct stk_target *target);
 EXPORT int test_keep(struct stk_decoder *decoder, const void *bytes, size_t size,
@@ -16,7 +16,7 @@ EXPORT int test_keep(struct stk_decoder *decoder, const void *bytes, size_t size
                      struct stk_form *out);
 EXPORT int test_form(struct stk_decoder *decoder, const void *data, size_t bytes,
                      const struct stk_plan *plan, const struct stk_target *target);
-EXPORT int test_probe_form(const void *data, size_t bytes, struct stk_form_source *out);
+EXPORT int test_examine_form(const void *data, size_t bytes, struct stk_form_source *out);
 EXPORT int test_transform(struct stk_decoder *decoder, const struct stk_image *image,
                           const struct stk_plan *plan, const struct stk_target *target);
 EXPORT void test_table(float table[256], const float *mean, const float *std);
@@ -33,10 +33,10 @@ void test_free(struct stk_decoder *decoder)
     stk_decoder_free(decoder);
 }
 
-int test_probe(struct stk_decoder *decoder, const void *bytes, size_t size,
-               struct stk_jpeg_info *out)
+int test_examine(struct stk_decoder *decoder, const void *bytes, size_t size,
+                 struct stk_jpeg_info *out)
 {
-    return stk_decode_probe(decoder, bytes, size, out);
+    return stk_decode_examine(decoder, bytes, size, out);
 }
 
 int test_decode(struct stk_decoder *decoder, const void *bytes, size_t size,
@@ -57,9 +57,9 @@ int test_form(struct stk_decoder *decoder, const void *data, size_t bytes,
     return stk_decode_form(decoder, data, bytes, plan, target);
 }
 
-int test_probe_form(const void *data, size_t bytes, struct stk_form_source *out)
+int test_examine_form(const void *data, size_t bytes, struct stk_form_source *out)
 {
-    return stk_decode_probe_form(data, bytes, out);
+    return stk_decode_examine_form(data, bytes, out);
 }
 
 int test_transform(struct stk_decoder *decoder, const struct stk_image *image,

@@ -60,14 +60,14 @@ def test_bytes_that_were_changed(seed):
 def test_what_stands_behind_the_end_does_not_count():
     case, data = small_case(1)
     assert agrees(case, data + b"\xff\xd8 trailing")
-    assert ONE.probe(data + b"trailing")[1].end == len(data)
+    assert ONE.examine(data + b"trailing")[1].end == len(data)
 
 
 def test_a_missing_end_is_seen_although_the_region_is_complete():
     case, data = small_case(2)
     plan = decoder.plan_for(case.size, (0, 0, 4, 4))
     assert ONE.decode(data, plan)[0] == decoder.OK
-    assert ONE.probe(data[:-2])[1].end == 0
+    assert ONE.examine(data[:-2])[1].end == 0
     assert ONE.decode(data[:-2], plan)[0] == decoder.CORRUPT
 
 
@@ -94,7 +94,7 @@ def test_a_small_file_that_claims_a_huge_image_costs_nothing(coding):
     case.size, case.kind = (64, 64), dict(case.kind, coding=coding, mode="color",
                                           sampling="4:2:0", multiscan=False)
     data = with_size(case.make(), 65500, 65500)
-    result, info = ONE.probe(data)
+    result, info = ONE.examine(data)
     assert (result, info.width, info.height) == (decoder.OK, 65500, 65500)
     for crop in ((0, 0, 8, 8), (0, 65000, 8, 65008)):
         assert ONE.decode(data, decoder.plan_for((65500, 65500), crop))[0] in (
@@ -144,7 +144,7 @@ def jpeg_of(mode, **options):
 
 def test_what_is_not_decoded_here():
     cmyk = jpeg_of("CMYK")
-    assert ONE.probe(cmyk)[1].color in (3, 4)
+    assert ONE.examine(cmyk)[1].color in (3, 4)
     assert ONE.decode(cmyk, decoder.plan_for((40, 30)))[0] == decoder.UNSUPPORTED
     twelve = bytearray(jpeg_of("RGB"))
     twelve[twelve.index(b"\xff\xc0") + 4] = 12
@@ -157,7 +157,7 @@ def test_what_is_not_decoded_here():
 @pytest.mark.parametrize("data", (b"", b"\xff", b"\xff\xd8", b"\xff\xd8\xff\xd9", b"\x89PNG\r\n\x1a\n",
                                   b"\0" * 1000, b"\xff" * 1000))
 def test_what_is_no_jpeg_at_all(data):
-    assert ONE.probe(data)[0] == decoder.CORRUPT
+    assert ONE.examine(data)[0] == decoder.CORRUPT
     assert ONE.decode(data, decoder.plan_for((8, 8)))[0] == decoder.CORRUPT
 
 

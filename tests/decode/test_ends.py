@@ -55,7 +55,7 @@ def test_ends(simd):
     dice, found = random.Random(5), 0
     for i in range(CASES):
         data = head + some_data(dice)
-        result, info = ours.probe(data)
+        result, info = ours.examine(data)
         assert result == 0 and info.end == end_of(data, len(head)), i
         found += info.end > 0
     assert CASES / 5 < found < CASES * 4 / 5

@@ -243,7 +243,7 @@ def test_damaged_scans(first):
         name, one = rng.choice(list(OURS.items()))
         data = damage(data, rng)
         crop = cases.random_crop(rng, size)
-        result, info = LIBJPEG.probe(data)
+        result, info = LIBJPEG.examine(data)
         plan = decoder.plan_for(size, crop, channels=1 if info.components == 1 else 3)
         was_played = agrees("seed %d, %s" % (seed, name), one, data, plan)
         assert not was_played or LIBJPEG.decode(data, plan)[0] == decoder.OK, seed

@@ -162,8 +162,8 @@ def test_what_the_form_says_of_its_file():
     image.save(out, "JPEG", exif=exif, icc_profile=b"profile" * 999, comment=b"a comment")
     data = out.getvalue() + b"behind the end"
     form = form_of(data, (90, 60))
-    result, info, header, size = decoder.probe_form(form)
-    assert (result, size, bytes(info)) == (decoder.OK, len(data), bytes(ONE.probe(data)[1]))
+    result, info, header, size = decoder.examine_form(form)
+    assert (result, size, bytes(info)) == (decoder.OK, len(data), bytes(ONE.examine(data)[1]))
     assert data.startswith(header)
     # All that comes before the pixels is what it was.
     again = Image.open(io.BytesIO(header))
@@ -218,7 +218,7 @@ def test_jfif_and_adobe_segments_decide_about_colours():
     for names in (b"RGB", b"\1\2\3"):
         for segment in (data[adobe:adobe + length], jfif, b""):
             changed = with_names(data[:adobe] + segment + data[adobe + length:], names)
-            colors.append(ONE.probe(changed)[1].color)
+            colors.append(ONE.examine(changed)[1].color)
             check(changed, size)
     assert sorted(set(colors)) == [1, 2]
 
@@ -272,7 +272,7 @@ def test_forms_that_are_cut_or_longer():
         for step in range(60):
             cut = form[:len(form) * step // 60]
             assert ONE.decode_form(cut, plan)[0] == decoder.CORRUPT
-            assert decoder.probe_form(cut)[0] == decoder.CORRUPT
+            assert decoder.examine_form(cut)[0] == decoder.CORRUPT
             if len(cut) > 80:
                 assert ONE.decode_form(with_size(cut), plan)[0] == decoder.CORRUPT
         assert ONE.decode_form(form + b"\0", plan)[0] == decoder.CORRUPT
@@ -321,9 +321,9 @@ def test_other_versions():
     for version in (0, 2, 65535):
         other = form[:4] + struct.pack("<H", version) + form[6:]
         assert ONE.decode_form(other, decoder.plan_for(size))[0] == decoder.UNSUPPORTED
-        assert decoder.probe_form(other)[0] == decoder.UNSUPPORTED
+        assert decoder.examine_form(other)[0] == decoder.UNSUPPORTED
     other = b"X" + form[1:]
-    assert decoder.probe_form(other)[0] == decoder.CORRUPT
+    assert decoder.examine_form(other)[0] == decoder.CORRUPT
 
 
 @pytest.mark.parametrize("at, value", (

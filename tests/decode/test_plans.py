@@ -238,7 +238,7 @@ def test_tables_of_any_kind(kind):
 
 
 def test_the_header_says_what_the_file_is():
-    result, info = ONE.probe(jpeg())
+    result, info = ONE.examine(jpeg())
     assert (result, info.width, info.height, info.components) == (0, 40, 30, 3)
     assert (info.color, info.precision, info.progressive, info.multiscan) == (1, 8, 0, 0)
     assert info.end == len(jpeg())

@@ -135,15 +135,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
     /* A copy of its own: one byte read behind it is seen. */
     uint8_t *file = malloc(size > 0 ? size : 1);
     memcpy(file, data + (bytes - size), size);
-    int probed = stk_decode_probe(decoder, file, size, &info);
+    int examined = stk_decode_examine(decoder, file, size, &info);
     struct stk_plan plan = pick_plan(&input, &info, table);
     if (plan.width > 4096 || plan.height > 4096) {
         plan.width = plan.height = 16;
     }
     struct output output = make_output(&plan);
     int result = stk_decode(decoder, file, size, &plan, &output.target);
-    if (result == STK_DECODE_OK && (probed != STK_DECODE_OK || info.end == 0)) {
-        fuzz_fail("decoded although the probe says %d", probed);
+    if (result == STK_DECODE_OK && (examined != STK_DECODE_OK || info.end == 0)) {
+        fuzz_fail("decoded although the examination says %d", examined);
     }
     compare_with_libjpeg(file, size, &plan, result, &output);
     if (result == STK_DECODE_OK && (uint64_t)info.width * info.height <= MOST_PIXELS) {

@@ -31,7 +31,7 @@ static void make_form(const struct jpeg_input *jpeg)
     struct stk_form form = {NULL, 0};
     const uint8_t *file = jpeg->bytes + PLAN_BYTES;
     size_t size = jpeg->length - PLAN_BYTES;
-    stk_decode_probe(decoders[0], file, size, &info);
+    stk_decode_examine(decoders[0], file, size, &info);
     struct stk_plan plan = whole_plan(&info, info.components);
     struct output output = make_output(&plan);
     if (stk_decode_keep(decoders[0], file, size, &plan, &output.target, &form) != STK_DECODE_OK ||
@@ -152,15 +152,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
     size_t before = fuzz_pick(&input, 16);
     uint8_t *memory = malloc(before + size > 0 ? before + size : 1), *form = memory + before;
     memcpy(form, data + (bytes - size), size);
-    int probed = stk_decode_probe_form(form, size, &source);
+    int examined = stk_decode_examine_form(form, size, &source);
     struct stk_plan plan = pick_plan(&input, &source.info, table);
     if (plan.width > 4096 || plan.height > 4096) {
         plan.width = plan.height = 16;
     }
     struct output output = make_output(&plan);
     int result = stk_decode_form(decoder, form, size, &plan, &output.target);
-    if (probed != STK_DECODE_OK && result != probed) {
-        fuzz_fail("%d although the probe says %d", result, probed);
+    if (examined != STK_DECODE_OK && result != examined) {
+        fuzz_fail("%d although the examination says %d", result, examined);
     }
     compare(other, form, size, &source.info, &plan, result, &output);
     decoded += result == STK_DECODE_OK;

@@ -60,7 +60,7 @@ struct stk_decoder *make_decoder(void)
 {
     struct stk_jpeg_info info;
     struct stk_decoder *decoder = stk_decoder_new();
-    stk_decode_probe(decoder, "", 0, &info);
+    stk_decode_examine(decoder, "", 0, &info);
     return decoder;
 }
 

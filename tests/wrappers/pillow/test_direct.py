@@ -106,7 +106,7 @@ def test_frames():
     """The frame header alone gives the decoder's numbers, or none."""
     core, found = stoker._core, 0
     for name, data in images.kinds().items():
-        info = core.probe(data)
+        info = core.examine(data)
         assert core.frame(data) in (None, info and info[:3]), name
         found += core.frame(data) is not None
         for size in range(min(len(data), 1200)):

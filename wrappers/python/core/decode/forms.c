@@ -155,7 +155,7 @@ static PyObject *outlined(const struct stk_form_source *source)
     return PyBytes_FromStringAndSize((const char *)outline, (Py_ssize_t)bytes);
 }
 
-/* (link, form, what probe() says, the file's first bytes, its size, its state, an outline) */
+/* (link, form, what examine() says, the file's first bytes, its size, its state, an outline) */
 static PyObject *found_form(const struct stored_found *found)
 {
     const struct identity_mark *mark = &found->identity.mark;
@@ -165,7 +165,7 @@ static PyObject *found_form(const struct stored_found *found)
     bool sound = info->progressive || info->multiscan ||
                  tables_are_sound(source->header, source->header_bytes);
     return Py_BuildValue(
-        "NNNNKNN", link_bytes(found->identity.link), form_view(&found->form), probed(info, sound),
+        "NNNNKNN", link_bytes(found->identity.link), form_view(&found->form), examined(info, sound),
         PyBytes_FromStringAndSize(source->header, (Py_ssize_t)source->header_bytes),
         (unsigned long long)source->file_bytes,
         PyBytes_FromStringAndSize((const char *)mark, (Py_ssize_t)sizeof *mark), outlined(source));

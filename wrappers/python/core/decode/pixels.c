@@ -10,15 +10,15 @@
 #include "wrappers/python/core/decode/tables.h"
 #include "wrappers/python/core/decode/thread_decoder.h"
 
-PyObject *probed(const struct stk_jpeg_info *info, int sound)
+PyObject *examined(const struct stk_jpeg_info *info, int sound)
 {
     return Py_BuildValue("IIIiiiiini", info->width, info->height, info->components,
                          (int)info->color, (int)info->precision, (int)info->progressive,
                          (int)info->arithmetic, (int)info->multiscan, (Py_ssize_t)info->end, sound);
 }
 
-/* probe(bytes): what the header says (pixels.h); None for what is no JPEG. */
-PyObject *core_probe(PyObject *module, PyObject *bytes)
+/* examine(bytes): what the header says (pixels.h); None for what is no JPEG. */
+PyObject *core_examine(PyObject *module, PyObject *bytes)
 {
     Py_buffer in;
     struct stk_jpeg_info info;
@@ -27,7 +27,7 @@ PyObject *core_probe(PyObject *module, PyObject *bytes)
     }
     struct stk_decoder *decoder = thread_decoder();
     int status = decoder == NULL ? STK_DECODE_MEMORY
-                                 : stk_decode_probe(decoder, in.buf, (size_t)in.len, &info);
+                                 : stk_decode_examine(decoder, in.buf, (size_t)in.len, &info);
     bool sound = status == STK_DECODE_OK && !info.progressive && !info.multiscan &&
                  tables_are_sound(in.buf, (size_t)in.len);
     PyBuffer_Release(&in);
@@ -37,10 +37,10 @@ PyObject *core_probe(PyObject *module, PyObject *bytes)
     if (status != STK_DECODE_OK) {
         Py_RETURN_NONE;
     }
-    return probed(&info, sound);
+    return examined(&info, sound);
 }
 
-/* frame(bytes): (width, height, components) as the frame header says; None: ask probe(). */
+/* frame(bytes): (width, height, components) as the frame header says; None: ask examine(). */
 PyObject *core_frame(PyObject *module, PyObject *bytes)
 {
     Py_buffer in;

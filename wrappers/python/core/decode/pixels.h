@@ -4,7 +4,7 @@
 #include "decode/decode.h"
 #include "wrappers/python/core/common/limited_api.h"
 
-/* Makes the tuple that probe() returns: (width, height, components, color, precision, progressive,
- * arithmetic, multiscan, end, sound), which are struct stk_jpeg_info's. Sound: the tables that the
- * only scan needs are there. */
-PyObject *probed(const struct stk_jpeg_info *info, int sound);
+/* Makes the tuple that examine() returns: (width, height, components, color, precision,
+ * progressive, arithmetic, multiscan, end, sound), which are struct stk_jpeg_info's. Sound: the
+ * tables that the only scan needs are there. */
+PyObject *examined(const struct stk_jpeg_info *info, int sound);

@@ -218,7 +218,7 @@ static bool has_form(struct stored_found *found)
     struct stk_hash128 key;
     struct stk_store_value *form = &found->form;
     return api->follow(store, found->identity.link, &key) && api->get(store, key, form) &&
-           stk_decode_probe_form(form->data, form->bytes, &found->source) == STK_DECODE_OK;
+           stk_decode_examine_form(form->data, form->bytes, &found->source) == STK_DECODE_OK;
 }
 
 /* Only if a form is found must the file's identity be sure. */

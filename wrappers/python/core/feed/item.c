@@ -143,7 +143,7 @@ static bool read_bytes(struct item *item, int fd, size_t likely)
 {
     struct stk_decoder *decoder = thread_decoder();
     if (decoder == NULL || !read_all(item, fd, likely) ||
-        stk_decode_probe(decoder, item->bytes, item->size, &item->info) != STK_DECODE_OK) {
+        stk_decode_examine(decoder, item->bytes, item->size, &item->info) != STK_DECODE_OK) {
         return false;
     }
     look_at(item, item->bytes, item->size);

@@ -84,7 +84,7 @@ class Library:
         return self._proven
 
     def _found(self, source, way, kinds):
-        info = source.probe()
+        info = source.examine()
         kind = None if info is None else _kind_of(info, source.head)
         if kind not in kinds or (info[5] and _PROGRESSIVE not in kinds):
             return None

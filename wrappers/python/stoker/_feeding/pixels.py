@@ -57,8 +57,8 @@ class _LazyJpeg:
     def decode(self, request, out):
         return self._read().decode(request, out)
 
-    def probe(self):
-        return self._read().probe()
+    def examine(self):
+        return self._read().examine()
 
     def read(self):
         return self._read().read()

@@ -144,7 +144,7 @@ def _proven_bands(filters):
 def _are_scans_same():
     """Returns true if progressive JPEGs are decoded as Pillow decodes them."""
     jpegs = [jpeg for _, kind, jpeg in images.samples() if kind == images.PROGRESSIVE]
-    return all(all(map(_is_same, _plans(jpeg, _core.probe(jpeg)[:2]))) for jpeg in jpegs)
+    return all(all(map(_is_same, _plans(jpeg, _core.examine(jpeg)[:2]))) for jpeg in jpegs)
 
 
 def _find_out():
@@ -152,7 +152,7 @@ def _find_out():
     rgb = False
     filters = set(FILTERS)
     for sampling, is_rgb, jpeg in samples():
-        size = _core.probe(jpeg)[:2]
+        size = _core.examine(jpeg)[:2]
         plans = list(_plans(jpeg, size))
         good = all(map(_is_same, plans))
         if is_rgb:

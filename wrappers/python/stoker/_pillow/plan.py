@@ -67,7 +67,7 @@ class Plan:
 
     def turned(self, turn):
         """Returns the plan of the whole turned image, or None if this is not the plan of an image as it is."""
-        size = self.source.probe()[:2]
+        size = self.source.examine()[:2]
         if self.turn or not self.is_whole(size):
             return None
         return Plan.whole(self.source, size[::-1] if turn & _EXCHANGE else size, turn)
@@ -155,7 +155,7 @@ def image_of(source):
     if data is not None:
         image = versions.load_plainly(data)
         return image if image.mode == "RGB" else versions.plainly("convert", image, "RGB")
-    size = source.probe()[:2]
+    size = source.examine()[:2]
     pixels = Plan.whole(source, size).pixels(4)
     if type(pixels) is int:
         raise sources.error_of(pixels)

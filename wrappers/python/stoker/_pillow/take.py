@@ -160,7 +160,7 @@ def _read(image, parts):
         source = None
     if source is None:
         return _read_blocks(image, parts)
-    return source, source.probe()
+    return source, source.examine()
 
 
 def _of_file(file):
@@ -185,7 +185,7 @@ def _read_blocks(image, parts):
         source += part
         ends = source.find(b"\xff\xd9", before) >= 0
         if ends or len(parts) == 1:
-            info = _core.probe(source)
+            info = _core.examine(source)
             if _is_enough(image.size, info, ends):
                 return sources.Bytes(bytes(source)), info
     return None
@@ -269,7 +269,7 @@ def sampled_size(source):
     """Returns the result of jpeg_size(), but does not check the sampling."""
     if "jpeg" in Image.DECODERS or len(source) > sources.LARGEST:
         return None
-    info = source.probe()
+    info = source.examine()
     if info is None or _flaw(info[:2], info) is not None:
         return None
     limit = Image.MAX_IMAGE_PIXELS

@@ -63,15 +63,15 @@ class Bytes:
         """Returns (width, height, components) of the header, or None if the bytes are no JPEG."""
         frame = _core.frame(self.data)
         if frame is None:
-            info = _core.probe(self.data)
+            info = _core.examine(self.data)
             frame = info and info[:3]
         return frame
 
-    def probe(self):
-        return _core.probe(self.data)
+    def examine(self):
+        return _core.examine(self.data)
 
     def proven(self, info):
-        """Returns what probe() says of a file of several scans, which is sound if there is a form of it."""
+        """Returns what examine() says of a file of several scans, which is sound if there is a form of it."""
         is_ready()
         made = _core.make_form(self.data, self.link, self.entry)
         if made is not None:
@@ -120,7 +120,7 @@ class Form:
         """Returns true: its file was decoded before."""
         return True
 
-    def probe(self):
+    def examine(self):
         return self.info
 
     def decode(self, request, out):
