@@ -85,8 +85,8 @@ static void keep(struct stk_cache *cache)
     struct stk_catalogue_header *header = cache->catalogue.header;
     uint32_t not_yet = STK_KEPT_NOT;
     if (is_of_others(cache->options.run)) {
-        atomic_store(&header->guest_of, stk_run_number(cache->options.run));
-        atomic_compare_exchange_strong(&header->kept, &not_yet, STK_KEPT_GUEST);
+        atomic_store(&header->kept_by_run, stk_run_number(cache->options.run));
+        atomic_compare_exchange_strong(&header->kept, &not_yet, STK_KEPT_BY_RUN);
     } else {
         atomic_store(&header->kept, STK_KEPT);
     }

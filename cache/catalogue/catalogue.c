@@ -264,9 +264,9 @@ int stk_catalogue_lock(const char *home)
     return fd;
 }
 
-int stk_catalogue_read_guest(int fd, uint32_t *out)
+int stk_catalogue_read_kept_by_run(int fd, uint32_t *out)
 {
-    const off_t at = offsetof(struct stk_catalogue_header, guest_of);
+    const off_t at = offsetof(struct stk_catalogue_header, kept_by_run);
     uint64_t start[2]; /* magic and bytes */
     bool known = stk_sys_pread(fd, start, sizeof start, 0) == (ssize_t)sizeof start &&
                  start[0] == MAGIC && start[1] == sizeof(struct stk_catalogue_header);

@@ -76,9 +76,9 @@ struct stk_tier_shared {
 #define STK_TIER_READY UINT64_MAX
 
 enum stk_kept {
-    STK_KEPT_NOT,   /* removed when the last run ends */
-    STK_KEPT,       /* kept until it is cleared */
-    STK_KEPT_GUEST, /* kept until the other user's run ends to which its processes belong */
+    STK_KEPT_NOT,    /* removed when the last run ends */
+    STK_KEPT,        /* kept until it is cleared */
+    STK_KEPT_BY_RUN, /* kept until the other user's run ends to which its processes belong */
 };
 
 struct stk_catalogue_header {
@@ -88,7 +88,7 @@ struct stk_catalogue_header {
     _Atomic uint32_t kept;   /* enum stk_kept */
     struct stk_area_count areas[STK_AREAS];
     /* The other user's run (stk_run_number) whose processes joined the catalogue last; 0: none. */
-    _Atomic uint32_t guest_of;
+    _Atomic uint32_t kept_by_run;
     struct stk_tier_shared tiers[STK_TIERS];
     /* cache/catalogue/changes.h */
     _Atomic int64_t last_changed_ns; /* the last change of all; 0: no change was noted */
@@ -123,9 +123,9 @@ int stk_catalogue_join(struct stk_catalogue *catalogue, const char *home, bool c
 /* Locks the catalogue in `home` against being joined. Returns a descriptor, which the caller
  * closes; -EBUSY if a process has joined it; or another -errno. */
 int stk_catalogue_lock(const char *home);
-/* Reads `guest_of` of a catalogue that is open for reading. Any user may have made the file, so it
- * is not mapped. Returns 0, or -EPROTO if it is no catalogue of this version. */
-int stk_catalogue_read_guest(int fd, uint32_t *out);
+/* Reads `kept_by_run` of a catalogue that is open for reading. Any user may have made the file, so
+ * it is not mapped. Returns 0, or -EPROTO if it is no catalogue of this version. */
+int stk_catalogue_read_kept_by_run(int fd, uint32_t *out);
 /* Unmaps everything. No other thread may use it. */
 void stk_catalogue_close(struct stk_catalogue *catalogue);
 /* Returns true if the file of that name is still the one that this process mapped, and not closed.

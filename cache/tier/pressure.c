@@ -18,7 +18,7 @@
 #define MOST_BYTES    (2048 * MIB)
 #define PAUSE_NS      (STK_NS_PER_S / 10)
 #define PAUSE_BYTES   (LEAST_BYTES / 4)
-#define GUEST_LOOKS   512
+#define JOB_LOOKS     512
 #define TAKEN_BYTES   20000 /* by a thread of the job while an entry goes */
 #define GROUP_HOLD_NS STK_NS_PER_S
 
@@ -126,7 +126,7 @@ static bool look(const struct stk_tier *tier, bool pressed_before)
     bool pressed = is_short(tier, &view) ||
                    (tier->shared->jobs != 0 && stk_shm_room(tier->home, sixteenths) < 0);
     if (pressed && !tier->guarded && stk_pressure_excess(tier, &excess)) {
-        stk_pressure_give_back(tier, &excess, GUEST_LOOKS);
+        stk_pressure_give_back(tier, &excess, JOB_LOOKS);
     }
     return pressed;
 }

@@ -272,7 +272,7 @@ struct removed_homes removal_remove_all(const char *only,
     return removal;
 }
 
-/* ---- homes of guests ---- */
+/* ---- homes of a run's users ---- */
 
 /* Locks a home's catalogue, and waits a moment for processes that are ending. */
 static int lock_catalogue(const char *home)
@@ -286,34 +286,34 @@ static int lock_catalogue(const char *home)
     return alone;
 }
 
-static enum removal_guest end_guest_locked(struct stk_catalogue *catalogue, const char *home)
+static enum removal_user end_run_user_locked(struct stk_catalogue *catalogue, const char *home)
 {
-    uint32_t guest = STK_KEPT_GUEST;
+    uint32_t user = STK_KEPT_BY_RUN;
     if (atomic_load(&catalogue->header->kept) == STK_KEPT) {
-        return REMOVAL_GUEST_KEPT;
+        return REMOVAL_USER_KEPT;
     }
     bool runs = live_count(home).runs > 0;
     int alone = runs ? -1 : lock_catalogue(home);
     if (!runs && alone < 0) {
-        return REMOVAL_GUEST_USED;
+        return REMOVAL_USER_USED;
     }
-    bool kept = !atomic_compare_exchange_strong(&catalogue->header->kept, &guest, STK_KEPT_NOT);
+    bool kept = !atomic_compare_exchange_strong(&catalogue->header->kept, &user, STK_KEPT_NOT);
     if (!kept && !runs) {
         removal_empty_memory(catalogue, home);
     }
     if (alone >= 0) {
         close(alone);
     }
-    return kept ? REMOVAL_GUEST_KEPT : runs ? REMOVAL_GUEST_USED : REMOVAL_GUEST_GONE;
+    return kept ? REMOVAL_USER_KEPT : runs ? REMOVAL_USER_USED : REMOVAL_USER_GONE;
 }
 
-enum removal_guest removal_end_guest(const char *home)
+enum removal_user removal_end_run_user(const char *home)
 {
     static struct stk_catalogue catalogue;
-    enum removal_guest end = REMOVAL_GUEST_USED;
+    enum removal_user end = REMOVAL_USER_USED;
     int lock = removal_is_allowed(home) ? lock_take(home, 0) : -EPERM;
     if (lock >= 0 && stk_catalogue_open(&catalogue, home, false) == 0) {
-        end = end_guest_locked(&catalogue, home);
+        end = end_run_user_locked(&catalogue, home);
         stk_catalogue_close(&catalogue);
     }
     lock_release(lock);

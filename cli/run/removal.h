@@ -29,12 +29,13 @@ struct removed_homes removal_remove_all(const char *only,
 /* Returns how many files removal_remove_all() has removed so far. Any thread may call it. */
 uint64_t removal_files(void);
 
-/* The end of a guest's home (cli/run/guests.h): removed, kept by the user, or still in use. */
-enum removal_guest { REMOVAL_GUEST_GONE, REMOVAL_GUEST_KEPT, REMOVAL_GUEST_USED };
-/* Removes a guest's home with the guest's entries in memory, if it was kept for root's run alone
- * and no process uses it. If a run of the guest's own uses it, the home goes with that run. Call it
+/* The end of a run user's home (cli/run/run_users.h): removed, kept by the user, or still in use.
+ */
+enum removal_user { REMOVAL_USER_GONE, REMOVAL_USER_KEPT, REMOVAL_USER_USED };
+/* Removes a run user's home with the user's entries in memory, if it was kept for root's run alone
+ * and no process uses it. If a run of the user's own uses it, the home goes with that run. Call it
  * in a process of that user. */
-enum removal_guest removal_end_guest(const char *home);
+enum removal_user removal_end_run_user(const char *home);
 
 /* ---- for cli/run/session.h ---- */
 

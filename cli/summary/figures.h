@@ -7,7 +7,7 @@
 
 #include "cache/run/run.h"
 #include "cli/args/request.h"
-#include "cli/run/guests.h"
+#include "cli/run/run_users.h"
 #include "cli/run/session.h"
 #include "cli/summary/sampler.h"
 
@@ -40,10 +40,10 @@ struct figures {
     const struct stk_run_counts *counts;
     const struct epoch_times *times;
     double run_s;
-    const struct guests *guests; /* NULL while it runs */
-    int status;                  /* the command's, as waitpid gave it; 0 while it runs */
-    uint64_t memory_kills;       /* processes that the kernel killed meanwhile for want of memory */
-    bool outlived;               /* nothing was served, and processes of the command go on */
+    const struct run_users *run_users; /* NULL while it runs */
+    int status;                        /* the command's, as waitpid gave it; 0 while it runs */
+    uint64_t memory_kills; /* processes that the kernel killed meanwhile for want of memory */
+    bool outlived;         /* nothing was served, and processes of the command go on */
     uint64_t total[STK_COUNT_KINDS];
     unsigned opened; /* the most opens of any file */
     uint64_t there;  /* files that were in the cache when they were first opened */

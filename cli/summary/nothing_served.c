@@ -93,9 +93,9 @@ static bool explain_mildly(const struct figures *figures)
 }
 
 /* Explains that users which root's processes became may have opened the files. */
-static bool explain_guests(const struct figures *figures)
+static bool explain_run_users(const struct figures *figures)
 {
-    bool any = figures->guests != NULL && figures->guests->count > 0;
+    bool any = figures->run_users != NULL && figures->run_users->count > 0;
     if (any) {
         lines_add(HEAD, "stoker: no process of this user opened a file below %s for reading",
                   figures->request->spelled[0]);
@@ -154,7 +154,7 @@ static bool explain_listings(const struct figures *figures)
 
 void summary_explain_nothing(const struct figures *figures)
 {
-    if (explain_guests(figures)) {
+    if (explain_run_users(figures)) {
         return;
     }
     uint64_t stats = figures->counts->stats_served + figures->counts->stats_asked;

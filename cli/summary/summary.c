@@ -383,26 +383,26 @@ static void add_stay(const struct figures *figures)
     lines_add(EPOCHS, "  cache: %s in %s, %s", used, session->tier.home, until);
 }
 
-static void add_guests(const struct guests *guests)
+static void add_run_users(const struct run_users *users)
 {
-    static const char *const ends[] = {[REMOVAL_GUEST_GONE] = "gone now",
-                                       [REMOVAL_GUEST_KEPT] =
+    static const char *const ends[] = {[REMOVAL_USER_GONE] = "gone now",
+                                       [REMOVAL_USER_KEPT] =
                                            "stays until that user's `stoker clear`",
-                                       [REMOVAL_GUEST_USED] = "stays, as processes still use it"};
-    if (guests != NULL && guests->beyond > 0) {
+                                       [REMOVAL_USER_USED] = "stays, as processes still use it"};
+    if (users != NULL && users->beyond > 0) {
         lines_add(
             HEAD,
             "  Processes of this run became more than %d users: %u of their caches stay, until "
             "that user's `stoker clear`",
-            GUESTS_MOST, guests->beyond);
+            RUN_USERS_MOST, users->beyond);
     }
-    for (unsigned i = 0; guests != NULL && i < guests->count; i++) {
-        const struct guest *guest = &guests->guests[i];
+    for (unsigned i = 0; users != NULL && i < users->count; i++) {
+        const struct run_user *user = &users->all[i];
         lines_add(HEAD,
                   "  Processes of this run became user %u, which has a cache of its own: %" PRIu64
                   " open%s, %.1f%% from it; %s",
-                  guest->uid, guest->opens, plural(guest->opens, "", "s"),
-                  percent((double)guest->hits, (double)guest->opens), ends[guest->end]);
+                  user->uid, user->opens, plural(user->opens, "", "s"),
+                  percent((double)user->hits, (double)user->opens), ends[user->end]);
     }
 }
 
@@ -476,7 +476,7 @@ void summary_print(FILE *out, const struct figures *figures, unsigned most_rows)
     } else {
         summary_explain_nothing(figures);
     }
-    add_guests(figures->guests);
+    add_run_users(figures->run_users);
     if (figures->by_passes) {
         add_passes(figures);
     } else if (stk_run_files(figures->counts) > 0 && figures->read_bytes == 0) {

@@ -22,7 +22,7 @@
 #include "cli/out/say.h"
 #include "cli/out/summary_lines.h"
 #include "cli/report/recorder.h"
-#include "cli/run/guests.h"
+#include "cli/run/run_users.h"
 #include "cli/run/live_runs.h"
 #include "cli/run/memory_watch.h"
 #include "cli/run/notices.h"
@@ -237,7 +237,7 @@ static void print_end(const struct figures *figures)
  *                     and the threads find the cache by that environment.
  *   after the end     The sampler ends first: the recorder takes one caller at a time. Then
  *                     the fillers end, then the helper, which publishes what they filled.
- *                     Guests are counted last. Now no counter changes any more, and the
+ *                     The run's users are counted last. Now no counter changes any more, and the
  *                     figures are worked out.
  *   the end           The session ends after all output: it removes the counters.
  */
@@ -245,7 +245,7 @@ static void run_cached(const struct request *request, struct session *session, i
 {
     static struct stk_run_counts counts;
     static struct epoch_times times;
-    static struct guests guests;
+    static struct run_users users;
     struct figures figures;
     struct stk_tally *outer = outer_tally();
     shared_helper_begin(request, session);
@@ -266,12 +266,12 @@ static void run_cached(const struct request *request, struct session *session, i
     sampler_end(&times);
     end_beside(session);
     shared_helper_end(WIFSIGNALED(status)); /* after a signal the user does not want to wait */
-    guests_end(session, request->keep, &guests);
+    run_users_end(session, request->keep, &users);
     stk_run_read(&session->run, &counts);
     figures_gather(&figures, request, session, &counts, &times, seconds);
     figures.status = status;
     figures.memory_kills = ending_memory_kills() - kills;
-    figures.guests = &guests;
+    figures.run_users = &users;
     figures.outlived = figures.total[STK_COUNT_OPENS] == 0 && live_has_processes(session->run.path);
     add_to_outer(outer, &figures);
     print_end(&figures);

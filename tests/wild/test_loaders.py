@@ -24,7 +24,7 @@ GROUP = "Python loaders"
 pytestmark = pytest.mark.newest
 
 
-class Guest:
+class Runner:
     """An interpreter with the libraries, and the files that they read."""
 
     def __init__(self, place, top, program, user):
@@ -94,36 +94,36 @@ def program(session_scratch):
 
 
 @pytest.fixture(scope="module")
-def guests(session_scratch, program):
-    """Guests by user, with their files made when first asked for."""
+def runners(session_scratch, program):
+    """Runners by user, with their files made when first asked for."""
     made = {}
 
-    def guest(place, user):
+    def runner(place, user):
         if user.name not in made:
-            made[user.name] = new_guest(place, session_scratch, program, user)
+            made[user.name] = new_runner(place, session_scratch, program, user)
         made[user.name].place = place
         return made[user.name]
-    return guest
+    return runner
 
 
-def new_guest(place, session_scratch, program, user):
+def new_runner(place, session_scratch, program, user):
     top = session_scratch / f"files of {user.name}"
     top.mkdir()
     os.chown(top, user.number, user.number)
-    guest = Guest(place, top, program, user)
+    runner = Runner(place, top, program, user)
     if place.run([*user.become(), PYTHON, "-c", "pass"], check=False).returncode:
         pytest.skip(f"{user.name} may not run {PYTHON}")
-    guest.found = guest.make()
-    return guest
+    runner.found = runner.make()
+    return runner
 
 
 def is_in_slice(name):
     return re.match(ONLY, name) and (ALL or cases[name].main)
 
 
-def names_for(guest, wanted=lambda case: True):
+def names_for(runner, wanted=lambda case: True):
     """The cases that can be run here and belong to the slice."""
-    return [name for name, about in guest.found.items()
+    return [name for name, about in runner.found.items()
             if "missing" not in about and wanted(cases[name]) and is_in_slice(name)]
 
 
@@ -151,37 +151,37 @@ def hits_wanted(names):
     return sum(cases[name].sees == HITS for name in names)
 
 
-def record_all(guest, names, text):
-    guest.ran.update(names)
+def record_all(runner, names, text):
+    runner.ran.update(names)
     for name in names:
         served = "from the origin" if cases[name].sees in (NEVER, OPENS) else "cold, warm, dropped"
-        record(GROUP, name, guest.found[name]["version"], f"{served}: {text}", "same")
+        record(GROUP, name, runner.found[name]["version"], f"{served}: {text}", "same")
 
 
-def test_in_one_process(guests, jobs, slice_user):
+def test_in_one_process(runners, jobs, slice_user):
     """Cold, warm, with every second entry gone, with entries vanishing all the time."""
-    guest = guests(jobs.place, slice_user)
-    names = names_for(guest)
-    plain = guest.plain(names)
+    runner = runners(jobs.place, slice_user)
+    names = names_for(runner)
+    plain = runner.plain(names)
     passes = ["read", "read", "drop", "read", "rain"]
-    (cold, warm, dropped, rained), ran = guest.cached(jobs, names, "main", passes)
+    (cold, warm, dropped, rained), ran = runner.cached(jobs, names, "main", passes)
     for name, found in ("cold", cold), ("warm", warm), ("dropped", dropped), ("rain", rained):
         assert_same(plain, found["said"], f"plain when {name}")
     assert_counts(warm["counts"])
     assert total(dropped, "fills") > 0 < total(dropped, "hits")
     assert total(rained, "fills") > 0
     assert ran.fills > hits_wanted(names)
-    record_all(guest, names, f"one process as {slice_user.name}")
+    record_all(runner, names, f"one process as {slice_user.name}")
 
 
-def test_by_blocks(guests, jobs, slice_user):
+def test_by_blocks(runners, jobs, slice_user):
     """All files are big ones. They come from blocks, from the origin where the library does not see
     the read, or from the entry of a whole file."""
-    guest = guests(jobs.place, slice_user)
-    names = names_for(guest)
-    plain = guest.plain(names)
+    runner = runners(jobs.place, slice_user)
+    names = names_for(runner)
+    plain = runner.plain(names)
     env = {"STOKER_MAX_FILE": "1"}
-    (cold, warm), _ = guest.cached(jobs, names, "main", ["read", "read"], env)
+    (cold, warm), _ = runner.cached(jobs, names, "main", ["read", "read"], env)
     for name, found in ("cold", cold), ("warm", warm):
         assert_same(plain, found["said"], f"plain when {name}, by blocks")
     assert total(warm, "hits") > 0
@@ -200,23 +200,23 @@ def wanted_for(how):
 
 
 @pytest.mark.parametrize("how", WAYS)
-def test_in_workers(guests, jobs, slice_user, how):
+def test_in_workers(runners, jobs, slice_user, how):
     """Several read at a time, and any of them may be the one that fills."""
-    guest = guests(jobs.place, slice_user)
-    names = names_for(guest, wanted_for(how))
-    plain = guest.plain(names, how)
-    (cold, warm, rained), ran = guest.cached(jobs, names, how, ["read", "read", "rain"])
+    runner = runners(jobs.place, slice_user)
+    names = names_for(runner, wanted_for(how))
+    plain = runner.plain(names, how)
+    (cold, warm, rained), ran = runner.cached(jobs, names, how, ["read", "read", "rain"])
     for name, found in ("cold", cold), ("warm", warm), ("rain", rained):
         assert_same(plain, found["said"], f"plain when {name}, {how}")
     assert warm["counts"][""]["hits"] >= hits_wanted(names)
     assert warm["counts"][""]["fills"] == 0
-    record_all(guest, names, f"{how} as {slice_user.name}")
+    record_all(runner, names, f"{how} as {slice_user.name}")
 
 
 @pytest.mark.parametrize("name", [name for name in cases if is_in_slice(name)])
-def test_was_run(guests, place, name):
+def test_was_run(runners, place, name):
     """Each loader was among those above, or its library is not installed."""
-    guest = guests(place, ROOT)
-    if "missing" in guest.found[name]:
-        pytest.skip(guest.found[name]["missing"])
-    assert name in guest.ran
+    runner = runners(place, ROOT)
+    if "missing" in runner.found[name]:
+        pytest.skip(runner.found[name]["missing"])
+    assert name in runner.ran

@@ -555,23 +555,23 @@ END_TEST
 
 START_TEST(a_mark_is_read_without_a_map)
 {
-    uint32_t guest_of = 1;
+    uint32_t kept_by_run = 1;
     char home[STK_HOME_BYTES], path[STK_HOME_BYTES + 16];
     ck_assert(stk_home_path(home, "/dev/shm"));
     ck_assert_int_eq(stk_home_ensure(home), 0);
     ck_assert_int_eq(stk_catalogue_open(&catalogue, home, true), 0);
     snprintf(path, sizeof path, "%s/catalogue", home);
     int fd = open(path, O_RDWR | O_CLOEXEC);
-    ck_assert_int_eq(stk_catalogue_read_guest(fd, &guest_of), 0);
-    ck_assert_uint_eq(guest_of, 0);
-    atomic_store(&catalogue.header->guest_of, 17);
-    ck_assert_int_eq(stk_catalogue_read_guest(fd, &guest_of), 0);
-    ck_assert_uint_eq(guest_of, 17);
+    ck_assert_int_eq(stk_catalogue_read_kept_by_run(fd, &kept_by_run), 0);
+    ck_assert_uint_eq(kept_by_run, 0);
+    atomic_store(&catalogue.header->kept_by_run, 17);
+    ck_assert_int_eq(stk_catalogue_read_kept_by_run(fd, &kept_by_run), 0);
+    ck_assert_uint_eq(kept_by_run, 17);
     stk_catalogue_close(&catalogue);
     ck_assert_int_eq(pwrite(fd, "x", 1, 0), 1);
-    ck_assert_int_eq(stk_catalogue_read_guest(fd, &guest_of), -EPROTO);
+    ck_assert_int_eq(stk_catalogue_read_kept_by_run(fd, &kept_by_run), -EPROTO);
     ck_assert_int_eq(ftruncate(fd, 7), 0);
-    ck_assert_int_eq(stk_catalogue_read_guest(fd, &guest_of), -EPROTO);
+    ck_assert_int_eq(stk_catalogue_read_kept_by_run(fd, &kept_by_run), -EPROTO);
     close(fd);
 }
 END_TEST

@@ -8,9 +8,9 @@ import pytest
 from jobs import YOUNG, wait_for
 from origin import CONTENT, truth_in
 
-GUEST = 15001
-HOME = f"/dev/shm/stoker-{GUEST}"
-AS_GUEST = ["setpriv", f"--reuid={GUEST}", f"--regid={GUEST}", "--clear-groups"]
+USER = 15001
+HOME = f"/dev/shm/stoker-{USER}"
+AS_USER = ["setpriv", f"--reuid={USER}", f"--regid={USER}", "--clear-groups"]
 READ = 'cat "$0/file" "$0/file"'
 
 pytestmark = pytest.mark.usefixtures("as_root")
@@ -33,15 +33,15 @@ def inside(jobs):
 
 
 @pytest.fixture
-def guest(jobs):
+def as_user(jobs):
     """Runs a program as the other user, outside of root's runs."""
     def run(*argv, env=None):
-        return jobs.place.run([*AS_GUEST, *argv], env={**YOUNG, **(env or {})}, check=False)
+        return jobs.place.run([*AS_USER, *argv], env={**YOUNG, **(env or {})}, check=False)
     return run
 
 
 def run(jobs, data, *flags, script=READ):
-    return jobs.run([*AS_GUEST, "sh", "-c", script, data], path=data, flags=flags)
+    return jobs.run([*AS_USER, "sh", "-c", script, data], path=data, flags=flags)
 
 
 def test_it_goes_with_the_run(jobs, data, names):
@@ -49,20 +49,20 @@ def test_it_goes_with_the_run(jobs, data, names):
     assert ran.stdout == 2 * CONTENT
     assert names() == [], ran.stderr
     assert "NOTHING WAS SERVED" not in ran.said and "Is the path right" not in ran.said
-    assert f"user {GUEST}, which has a cache of its own: 2 opens, 50.0% from it" in ran.said
+    assert f"user {USER}, which has a cache of its own: 2 opens, 50.0% from it" in ran.said
     assert "gone now" in ran.said
 
 
 def test_a_root_that_reads_too(jobs, data, names):
-    script = f"{READ}; {' '.join(AS_GUEST)} sh -c '{READ}' \"$0\""
+    script = f"{READ}; {' '.join(AS_USER)} sh -c '{READ}' \"$0\""
     ran = jobs.run(["sh", "-c", script, data], path=data)
     assert ran.stdout == 4 * CONTENT and ran.opens == 2 and names() == []
-    assert "2 opens of 1 file, 50.0%" in ran.said and f"user {GUEST}, which" in ran.said
+    assert "2 opens of 1 file, 50.0%" in ran.said and f"user {USER}, which" in ran.said
 
 
 def test_two_users(jobs, data, names):
-    other = " ".join(AS_GUEST).replace(str(GUEST), "15002")
-    script = f"{' '.join(AS_GUEST)} cat \"$0/file\"; {other} cat \"$0/file\""
+    other = " ".join(AS_USER).replace(str(USER), "15002")
+    script = f"{' '.join(AS_USER)} cat \"$0/file\"; {other} cat \"$0/file\""
     ran = jobs.run(["sh", "-c", script, data], path=data)
     assert "user 15001, which" in ran.said and "user 15002, which" in ran.said and names() == []
 
@@ -79,68 +79,68 @@ def test_many_users(jobs, data, names, count, beyond):
 
 
 def test_a_user_with_many_homes(jobs, data, names):
-    """A user can make any number of homes that look like a guest's. Those of other users go all the same."""
-    other = " ".join(AS_GUEST).replace(str(GUEST), "15002")
+    """A user can make any number of homes that look like a user's. Those of other users go all the same."""
+    other = " ".join(AS_USER).replace(str(USER), "15002")
     crowd = (f'{READ}; for i in $(seq 40); do mkdir -m 700 /dev/shm/stoker-x$i; '
              'cp --sparse=always /dev/shm/stoker-15002/catalogue /dev/shm/stoker-x$i/; done')
-    ran = jobs.run(["sh", "-c", f"{' '.join(AS_GUEST)} sh -c '{READ}' \"$0\"; {other} sh -c '{crowd}' \"$0\"", data],
+    ran = jobs.run(["sh", "-c", f"{' '.join(AS_USER)} sh -c '{READ}' \"$0\"; {other} sh -c '{crowd}' \"$0\"", data],
                    path=data)
     assert ran.stdout == 4 * CONTENT
-    assert f"stoker-{GUEST}" not in names() and f"user {GUEST}, which" in ran.said, ran.said
+    assert f"stoker-{USER}" not in names() and f"user {USER}, which" in ran.said, ran.said
     assert "became more than" not in ran.said and ran.said.count("user 15002") <= 2, ran.said
 
 
-def test_with_keep_it_stays(jobs, data, names, guest):
+def test_with_keep_it_stays(jobs, data, names, as_user):
     ran = run(jobs, data, "--keep")
-    assert f"stoker-{GUEST}" in names() and "stays until" in ran.said
-    assert guest(jobs.build / "stoker", "clear").stdout.startswith("removed ")
-    assert f"stoker-{GUEST}" not in names()
+    assert f"stoker-{USER}" in names() and "stays until" in ran.said
+    assert as_user(jobs.build / "stoker", "clear").stdout.startswith("removed ")
+    assert f"stoker-{USER}" not in names()
 
 
-def test_what_the_user_kept_before_stays(jobs, data, names, guest):
-    guest("sh", "-c", READ, data, env=jobs.preload_env(data))
-    assert names() == [f"stoker-{GUEST}"]
-    assert f"user {GUEST}, which" in run(jobs, data).said
-    assert names() == [f"stoker-{GUEST}"]
-    assert guest("sh", "-c", READ, data, env=jobs.preload_env(data)).stdout == 2 * CONTENT
+def test_what_the_user_kept_before_stays(jobs, data, names, as_user):
+    as_user("sh", "-c", READ, data, env=jobs.preload_env(data))
+    assert names() == [f"stoker-{USER}"]
+    assert f"user {USER}, which" in run(jobs, data).said
+    assert names() == [f"stoker-{USER}"]
+    assert as_user("sh", "-c", READ, data, env=jobs.preload_env(data)).stdout == 2 * CONTENT
 
 
 def test_what_the_user_keeps_afterwards_stays(jobs, data, names):
     """The user's processes use the cache outside of the run while the run goes on."""
-    cat = f"{' '.join(AS_GUEST)} cat \"$0/file\""
+    cat = f"{' '.join(AS_USER)} cat \"$0/file\""
     ran = jobs.run(["sh", "-c", f"{cat}; env -u STOKER_RUN {cat}", data], path=data)
-    assert ran.stdout == 2 * CONTENT and names() == [f"stoker-{GUEST}"]
+    assert ran.stdout == 2 * CONTENT and names() == [f"stoker-{USER}"]
 
 
 def test_a_run_of_the_users_own_goes_on(jobs, data, names):
     """The catalogue goes with the user's own run, and not before."""
     waiting = jobs.command_line(["sh", "-c", f"{READ}; echo; read line", data], data)
-    line = [*AS_GUEST, *map(str, waiting)]
+    line = [*AS_USER, *map(str, waiting)]
     with jobs.started(line) as own:
         own.stdout.readline()
-        assert names() == [f"stoker-{GUEST}"]
+        assert names() == [f"stoker-{USER}"]
         ran = run(jobs, data)
-        assert names() == [f"stoker-{GUEST}"] and "still use it" in ran.said
+        assert names() == [f"stoker-{USER}"] and "still use it" in ran.said
         own.stdin.write("\n")
         own.stdin.flush()
         own.wait(60)
     assert names() == []
 
 
-def test_a_process_that_is_left_behind(jobs, data, names, guest, scratch):
+def test_a_process_that_is_left_behind(jobs, data, names, as_user, scratch):
     go_on = scratch / "go on"
     wait = f"while [ ! -e '{go_on}' ]; do sleep 0.1; done"
     script = f'{READ}; (exec 3<"$0/file"; {wait}) </dev/null >/dev/null 2>&1 &'
     ran = run(jobs, data, script=script)
     try:
-        assert "still use it" in ran.said and names() == [f"stoker-{GUEST}"]
+        assert "still use it" in ran.said and names() == [f"stoker-{USER}"]
     finally:
         go_on.touch()
-    wait_for(lambda: guest(jobs.build / "stoker", "clear").stdout.endswith(f"stoker-{GUEST}\n"))
+    wait_for(lambda: as_user(jobs.build / "stoker", "clear").stdout.endswith(f"stoker-{USER}\n"))
     assert names() == []
 
 
-def test_a_user_who_is_hostile(jobs, data, names, inside, guest, scratch):
+def test_a_user_who_is_hostile(jobs, data, names, inside, as_user, scratch):
     """Root's run follows no link of the user's, and waits for nothing."""
     precious = inside("/dev/shm/precious")
     precious.mkdir()
@@ -152,7 +152,7 @@ def test_a_user_who_is_hostile(jobs, data, names, inside, guest, scratch):
         "empty": f"mkdir -m 700 {HOME}; : >{HOME}/catalogue",
     }
     for trap in traps.values():
-        assert guest("sh", "-c", trap).returncode == 0
+        assert as_user("sh", "-c", trap).returncode == 0
         assert run(jobs, data).stdout == 2 * CONTENT
         assert (precious / "file").read_text() == "precious"
         jobs.place.run(["sh", "-c", f"rm -rf {HOME} {HOME}.*"])
