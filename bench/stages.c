@@ -430,7 +430,7 @@ static bool read_photo(FILE *list, struct photo *photo)
     photo->plan.box[2] = (float)(c[2] - c[0]);
     photo->plan.box[3] = (float)(c[3] - c[1]);
     photo->plan.filter = STK_FILTER_BILINEAR;
-    photo->plan.order = STK_ORDER_SHRINK_VERTICAL;
+    photo->plan.resizer = STK_RESIZER_SHRINK_VERTICAL;
     photo->plan.channels = 3;
     photo->plan.table = table;
     photo->file = read_file(path);

@@ -50,8 +50,8 @@ bool stk_btree_read_heads(int fd, size_t page_bytes)
 
 static int compare(const void *one, size_t one_bytes, const void *other, size_t other_bytes)
 {
-    int order = memcmp(one, other, one_bytes < other_bytes ? one_bytes : other_bytes);
-    return order != 0 ? order : (one_bytes > other_bytes) - (one_bytes < other_bytes);
+    int difference = memcmp(one, other, one_bytes < other_bytes ? one_bytes : other_bytes);
+    return difference != 0 ? difference : (one_bytes > other_bytes) - (one_bytes < other_bytes);
 }
 
 /* The i-th node of a page; false: the page is damaged. */

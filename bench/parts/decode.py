@@ -96,13 +96,13 @@ def geometry(size, what, choose):
 class Job:
     """One photograph and one of the things done with it, by Pillow and by decode/."""
 
-    def __init__(self, data, what, decoder, order, choose):
+    def __init__(self, data, what, decoder, resizer, choose):
         from PIL import Image
         self.data, self.what = data, what
         with Image.open(io.BytesIO(data)) as image:
             self.size = image.size
         self.crop, self.out, self.window = geometry(self.size, what, choose)
-        self.plan = decoder.plan_for(self.size, self.crop, self.out, order=order,
+        self.plan = decoder.plan_for(self.size, self.crop, self.out, resizer=resizer,
                                      window=self.window)
         width, height = (224, 224) if self.window else self.out
         self.memory = ctypes.create_string_buffer(width * height * 3)
@@ -150,7 +150,7 @@ def measure_jobs(jobs, handles):
 def add_rows(table, decoder, exact, handles, photos, kilobytes):
     for what in ("decode", "RandomResizedCrop(224)", "Resize(256), CenterCrop(224)"):
         choose = random.Random(kilobytes)
-        jobs = [Job(data, what, decoder, exact.ORDER, choose) for data in photos]
+        jobs = [Job(data, what, decoder, exact.RESIZER, choose) for data in photos]
         for job in jobs:
             job.check(next(iter(handles.values())).handle)
         pillow, *ours = measure_jobs(jobs, [one.handle for one in handles.values()])

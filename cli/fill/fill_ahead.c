@@ -81,7 +81,7 @@ static void find_place(struct scanned_file *file)
     char path[STK_PATH_BYTES];
     int length = snprintf(path, sizeof path, "%s/%s", file->directory, file->name);
     if (!file->link && length > 0 && (size_t)length < sizeof path) {
-        file->order = origin_extent(path, file->order);
+        file->position = origin_extent(path, file->position);
     }
 }
 

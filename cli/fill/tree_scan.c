@@ -225,7 +225,7 @@ bool tree_scan_has_more(const struct tree_scan *scan)
 static int compare(const void *left, const void *right)
 {
     const struct scanned_file *a = left, *b = right;
-    return (a->order > b->order) - (a->order < b->order);
+    return (a->position > b->position) - (a->position < b->position);
 }
 
 void tree_scan_sort(struct tree_scan *scan)

@@ -17,7 +17,7 @@
 
 /* One file: DIRECTORY/NAME. */
 struct scanned_file {
-    uint64_t order;               /* the number of its inode, or its place on a disk */
+    uint64_t position;            /* the number of its inode, or its place on a disk */
     bool link;                    /* it may lead to anything */
     const char *directory, *name; /* owned by the scan, until the batch is dropped */
 };

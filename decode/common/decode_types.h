@@ -15,15 +15,15 @@ enum stk_filter {
 };
 
 /*
- * Which pass of a resize comes first. It shows in the pixels, and depends on the library whose
- * pixels are wanted: on Pillow's version, or torch. w x h is the size of the crop, ow x oh that of
- * the result.
+ * The library whose pixels a resize makes: Pillow of a version, or torch. They differ in which pass
+ * comes first, and that shows in the pixels. w x h is the size of the crop, ow x oh that of the
+ * result.
  */
-enum stk_pass_order {
-    STK_ORDER_HORIZONTAL,      /* to 12.1: always the horizontal one */
-    STK_ORDER_TALL_VERTICAL,   /* 12.2 and 12.3: the vertical one if h > 100 w and oh < h */
-    STK_ORDER_SHRINK_VERTICAL, /* from 13.0: if h - oh is above 0 and above 2 (w - ow) */
-    STK_ORDER_TORCH,           /* torch's of bytes: the horizontal one, and weights have 16 bits */
+enum stk_resizer {
+    STK_RESIZER_HORIZONTAL,      /* to 12.1: always the horizontal one */
+    STK_RESIZER_TALL_VERTICAL,   /* 12.2 and 12.3: the vertical one if h > 100 w and oh < h */
+    STK_RESIZER_SHRINK_VERTICAL, /* from 13.0: if h - oh is above 0 and above 2 (w - ow) */
+    STK_RESIZER_TORCH, /* torch's of bytes: the horizontal one, and weights have 16 bits */
 };
 
 /* BGR is HWC with blue first: only for bytes of whole rows of three channels that are not resized.
@@ -68,7 +68,7 @@ struct stk_plan {
     float box[4]; /* the part that is resized, in the crop's coordinates: {0, 0, cw, ch} for all of
                      it */
     enum stk_filter filter;
-    enum stk_pass_order order;
+    enum stk_resizer resizer;
     unsigned flip; /* any of STK_FLIP_* */
     /*
      * 1: grey, or the luma of a YCbCr image as libjpeg's grey is. The luma is to be had in bytes of

@@ -22,8 +22,8 @@ static bool plan_is_sound(const struct stk_plan *plan)
            plan->height <= STK_LIMIT_OUTPUT &&
            (plan->channels == 1 || plan->channels == 3 || plan->channels == 4) &&
            (unsigned)plan->filter <= STK_FILTER_LANCZOS &&
-           (unsigned)plan->order <= STK_ORDER_TORCH && (unsigned)plan->layout <= STK_LAYOUT_BGR &&
-           (unsigned)plan->type <= STK_TYPE_F32 &&
+           (unsigned)plan->resizer <= STK_RESIZER_TORCH &&
+           (unsigned)plan->layout <= STK_LAYOUT_BGR && (unsigned)plan->type <= STK_TYPE_F32 &&
            (plan->layout != STK_LAYOUT_BGR || plan->channels == 3) &&
            (plan->type == STK_TYPE_U8 || plan->table) &&
            !(plan->flip & ~(unsigned)(STK_FLIP_HORIZONTAL | STK_FLIP_VERTICAL));
@@ -68,13 +68,13 @@ static bool window_of(const struct stk_plan *plan, struct stk_region *out)
     return true;
 }
 
-static bool vertical_goes_first(enum stk_pass_order order, int64_t w, int64_t h, int64_t ow,
+static bool vertical_goes_first(enum stk_resizer resizer, int64_t w, int64_t h, int64_t ow,
                                 int64_t oh)
 {
-    switch (order) {
-    case STK_ORDER_TALL_VERTICAL:
+    switch (resizer) {
+    case STK_RESIZER_TALL_VERTICAL:
         return h > 100 * w && oh < h;
-    case STK_ORDER_SHRINK_VERTICAL:
+    case STK_RESIZER_SHRINK_VERTICAL:
         return h - oh > 0 && h - oh > 2 * (w - ow);
     default:
         return false;
@@ -130,8 +130,8 @@ static void set_passes(struct stk_geometry *out, const struct stk_plan *plan)
     out->y = axis_of(h, box[1], box[3], plan->height, plan->filter);
     out->pass_x = nearest || plan->width != w || box[0] > 0 || box[2] < (float)w;
     out->pass_y = nearest || plan->height != h || box[1] > 0 || box[3] < (float)h;
-    out->vertical_first = vertical_goes_first(plan->order, w, h, plan->width, plan->height);
-    out->x.is_torch = out->y.is_torch = plan->order == STK_ORDER_TORCH;
+    out->vertical_first = vertical_goes_first(plan->resizer, w, h, plan->width, plan->height);
+    out->x.is_torch = out->y.is_torch = plan->resizer == STK_RESIZER_TORCH;
     out->resized = !nearest;
 }
 

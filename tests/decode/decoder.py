@@ -15,7 +15,7 @@ class Info(c.Structure):
 
 class Plan(c.Structure):
     _fields_ = [("crop", c.c_int32 * 4), ("width", c.c_uint32), ("height", c.c_uint32),
-                ("box", c.c_float * 4), ("filter", c.c_int), ("order", c.c_int),
+                ("box", c.c_float * 4), ("filter", c.c_int), ("resizer", c.c_int),
                 ("flip", c.c_uint), ("channels", c.c_uint32), ("layout", c.c_int),
                 ("type", c.c_int), ("table", c.POINTER(c.c_float)),
                 ("window", c.c_uint32 * 4), ("turn", c.c_uint), ("end", c.c_size_t)]
@@ -153,13 +153,13 @@ def in_pieces(pixels, row, rows):
     return [(c.create_string_buffer(part, len(part)), len(part) // row) for part in parts]
 
 
-def plan_for(size, crop=None, out=None, box=None, filter="bilinear", order=HORIZONTAL, flip=0,
+def plan_for(size, crop=None, out=None, box=None, filter="bilinear", resizer=HORIZONTAL, flip=0,
              channels=3, layout=0, table=None, window=None, turn=0):
     """A plan for an image of that size; what is left out is what changes nothing."""
     crop = crop or (0, 0) + tuple(size)
     inner = (crop[2] - crop[0], crop[3] - crop[1])
     out = out or inner
-    plan = Plan(crop, out[0], out[1], box or (0, 0) + inner, FILTERS.index(filter), order, flip,
+    plan = Plan(crop, out[0], out[1], box or (0, 0) + inner, FILTERS.index(filter), resizer, flip,
                 channels, layout, 1 if table is not None else 0, None, window or (0, 0, 0, 0), turn)
     if table is not None:
         plan.table = c.cast(table, c.POINTER(c.c_float))

@@ -25,14 +25,14 @@ KERNELS = ("c", "avx2", "vnni", "avx512", "neon")
 MEAN, STD = (0.485, 0.456, 0.406, 0.5), (0.229, 0.224, 0.225, 0.25)
 
 
-def order_of(version):
+def resizer_of(version):
     numbers = tuple(int(part) for part in version.split(".")[:2])
     if numbers >= (13, 0):
         return decoder.SHRINK_VERTICAL
     return decoder.TALL_VERTICAL if numbers >= (12, 2) else decoder.HORIZONTAL
 
 
-ORDER = order_of(PIL.__version__)
+RESIZER = resizer_of(PIL.__version__)
 
 
 def all_decoders():
@@ -117,7 +117,7 @@ def stored(image):
 
 
 def plan_of(case, turn=None):
-    return decoder.plan_for(case.size, case.crop, case.out, case.box, case.filter, ORDER, case.flip,
+    return decoder.plan_for(case.size, case.crop, case.out, case.box, case.filter, RESIZER, case.flip,
                             case.channels, case.planes, TABLE if case.floats else None,
                             case.window, case.turn if turn is None else turn)
 

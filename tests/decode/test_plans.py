@@ -38,7 +38,7 @@ def test_boxes_outside_of_the_crop(box):
 
 @pytest.mark.parametrize("field, value", (
     ("width", 0), ("height", 0), ("channels", 0), ("channels", 2), ("channels", 5), ("filter", 6),
-    ("order", 4), ("flip", 4), ("layout", 2), ("layout", 3), ("type", 2), ("type", 1)))
+    ("resizer", 4), ("flip", 4), ("layout", 2), ("layout", 3), ("type", 2), ("type", 1)))
 def test_fields_that_have_no_such_value(field, value):
     plan = decoder.plan_for((40, 30), out=(4, 4))
     setattr(plan, field, value)
@@ -124,7 +124,7 @@ def test_blue_first_and_luma_of_parts(crop, out, flip):
 def test_four_real_channels_are_all_resized():
     pixels = numpy.random.default_rng(8).integers(0, 256, (31, 45, 4), dtype=numpy.uint8)
     reference = Image.fromarray(pixels, "CMYK").resize((20, 17), Image.BICUBIC)
-    plan = decoder.plan_for((45, 31), out=(20, 17), filter="bicubic", order=exact.ORDER, channels=4)
+    plan = decoder.plan_for((45, 31), out=(20, 17), filter="bicubic", resizer=exact.RESIZER, channels=4)
     for one in exact.DECODERS.values():
         assert one.transform(pixels.tobytes(), (45, 31), 4, plan) == (0, reference.tobytes())
 
@@ -186,8 +186,8 @@ def test_bytes_are_resized_as_by_torch(filter, channels):
         pixels = numpy.random.default_rng(case).integers(0, 256, (height, width, channels), dtype=numpy.uint8)
         left, flip = choose.randrange(out[0]), choose.randrange(2)
         window = left, 0, choose.randint(left + 1, out[0]), out[1]
-        plans = [decoder.plan_for((width, height), out=out, filter=filter, order=order, channels=channels, flip=flip,
-                                  window=window) for order in (decoder.TORCH, decoder.HORIZONTAL)]
+        plans = [decoder.plan_for((width, height), out=out, filter=filter, resizer=resizer, channels=channels, flip=flip,
+                                  window=window) for resizer in (decoder.TORCH, decoder.HORIZONTAL)]
         expected = resized_as_torch(pixels, out, filter)[:, left:window[2]]
         expected = expected[:, ::-1] if flip else expected
         for one in exact.DECODERS.values():

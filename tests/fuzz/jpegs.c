@@ -98,7 +98,7 @@ struct stk_plan pick_plan(struct fuzz_input *input, const struct stk_jpeg_info *
     plan.width = shape < 8 ? 1 + fuzz_pick(input, 64) : (uint32_t)width;
     plan.height = shape < 8 ? 1 + fuzz_pick(input, 64) : (uint32_t)height;
     plan.filter = (enum stk_filter)fuzz_pick(input, 7);
-    plan.order = (enum stk_pass_order)fuzz_pick(input, 3);
+    plan.resizer = (enum stk_resizer)fuzz_pick(input, 3);
     plan.flip = fuzz_pick(input, 4);
     plan.channels = 1 + fuzz_pick(input, 4);
     plan.layout = (enum stk_layout)fuzz_pick(input, 2);

@@ -272,7 +272,7 @@ static SRunner *make_runner(void)
         suite_order,
         suite_order_queue,
         suite_pace,
-        suite_scan_order,
+        suite_scan_window,
         suite_invariant,
         suite_advice,
         suite_lines,

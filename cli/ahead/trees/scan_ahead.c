@@ -9,7 +9,7 @@
 #include "base/text.h"
 #include "cache/listing/listing.h"
 #include "cli/ahead/trees/list_ahead.h"
-#include "cli/ahead/trees/scan_order.h"
+#include "cli/ahead/trees/scan_window.h"
 #include "cli/os/priority.h"
 #include "cli/os/thread.h"
 #include "cli/out/say.h"
@@ -130,9 +130,9 @@ static void add_next(const struct stk_listing *listing, uint64_t key, const char
     pthread_mutex_lock(&ahead.lock);
     struct scan *scan = scan_of(key);
     if (scan_go_on(scan, &names, leaf)) {
-        for (unsigned order = 0; order < SCAN_ORDERS; order++) {
-            for (unsigned i = scan->from[order]; i < scan->to[order]; i++) {
-                add(path, names.in[order][i], level);
+        for (unsigned sorting = 0; sorting < SCAN_SORTINGS; sorting++) {
+            for (unsigned i = scan->from[sorting]; i < scan->to[sorting]; i++) {
+                add(path, names.in[sorting][i], level);
             }
         }
     }

@@ -12,7 +12,7 @@
 #include "cli/ahead/trees/list_ahead.h"
 #include "cli/ahead/orders/order.h"
 #include "cli/ahead/orders/order_queue.h"
-#include "cli/ahead/trees/scan_order.h"
+#include "cli/ahead/trees/scan_window.h"
 #include "cli/os/thread.h"
 #include "cli/out/say.h"
 

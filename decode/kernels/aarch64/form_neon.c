@@ -1,6 +1,6 @@
 /* The form's kernels in NEON, 16 values at a time. */
 #include "decode/kernels/ranks.h"
-#include "decode/kernels/orders.h"
+#include "decode/kernels/gathers.h"
 #include "decode/kernels/planes.h"
 
 #include <arm_neon.h>
@@ -62,7 +62,7 @@ static inline uint8x16_t spread_bits(unsigned bits)
 /* Those of eight bytes that the flags say, one behind the other. */
 static inline uint8_t *put_eight(uint8_t *to, unsigned flags, uint8x8_t bytes)
 {
-    vst1_u8(to, vtbl1_u8(bytes, vcreate_u8(stk_orders[flags & 255])));
+    vst1_u8(to, vtbl1_u8(bytes, vcreate_u8(stk_gathers[flags & 255])));
     return to + count_of(flags & 255);
 }
 

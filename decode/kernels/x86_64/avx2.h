@@ -26,7 +26,7 @@ stk_colour stk_avx2_colour;
 
 #define STK_FROM_PART(part, place)                                                                 \
     ((place) / 16 == (part) ? (char)((place) % 16) : (char)STK_NO_RANK)
-#define STK_ORDER(places, part) _mm256_setr_epi8(places(STK_FROM_PART, part))
+#define STK_SHUFFLE(places, part) _mm256_setr_epi8(places(STK_FROM_PART, part))
 
 /* Spreads the values of sixteen places of a mask, in both halves; `values` moves on behind them. */
 INLINE __m256i stk_avx2_spread(unsigned mask, const int8_t **values)
@@ -50,13 +50,13 @@ INLINE struct stk_values stk_avx2_values(uint64_t mask, const int8_t *at)
     __m256i a = stk_avx2_spread(mask & 0xffff, &at), b = stk_avx2_spread(mask >> 16 & 0xffff, &at);
     __m256i c = stk_avx2_spread(mask >> 32 & 0xffff, &at);
     __m256i d = stk_avx2_spread((unsigned)(mask >> 48), &at);
-    __m256i upper = _mm256_or_si256(_mm256_shuffle_epi8(a, STK_ORDER(STK_PLACES_UPPER, 0)),
-                                    _mm256_shuffle_epi8(b, STK_ORDER(STK_PLACES_UPPER, 1)));
-    __m256i lower = _mm256_or_si256(_mm256_shuffle_epi8(a, STK_ORDER(STK_PLACES_LOWER, 0)),
-                                    _mm256_shuffle_epi8(b, STK_ORDER(STK_PLACES_LOWER, 1)));
-    upper = _mm256_or_si256(upper, _mm256_shuffle_epi8(c, STK_ORDER(STK_PLACES_UPPER, 2)));
-    lower = _mm256_or_si256(lower, _mm256_shuffle_epi8(c, STK_ORDER(STK_PLACES_LOWER, 2)));
-    upper = _mm256_or_si256(upper, _mm256_shuffle_epi8(d, STK_ORDER(STK_PLACES_UPPER, 3)));
-    lower = _mm256_or_si256(lower, _mm256_shuffle_epi8(d, STK_ORDER(STK_PLACES_LOWER, 3)));
+    __m256i upper = _mm256_or_si256(_mm256_shuffle_epi8(a, STK_SHUFFLE(STK_PLACES_UPPER, 0)),
+                                    _mm256_shuffle_epi8(b, STK_SHUFFLE(STK_PLACES_UPPER, 1)));
+    __m256i lower = _mm256_or_si256(_mm256_shuffle_epi8(a, STK_SHUFFLE(STK_PLACES_LOWER, 0)),
+                                    _mm256_shuffle_epi8(b, STK_SHUFFLE(STK_PLACES_LOWER, 1)));
+    upper = _mm256_or_si256(upper, _mm256_shuffle_epi8(c, STK_SHUFFLE(STK_PLACES_UPPER, 2)));
+    lower = _mm256_or_si256(lower, _mm256_shuffle_epi8(c, STK_SHUFFLE(STK_PLACES_LOWER, 2)));
+    upper = _mm256_or_si256(upper, _mm256_shuffle_epi8(d, STK_SHUFFLE(STK_PLACES_UPPER, 3)));
+    lower = _mm256_or_si256(lower, _mm256_shuffle_epi8(d, STK_SHUFFLE(STK_PLACES_LOWER, 3)));
     return (struct stk_values){upper, lower};
 }

@@ -254,9 +254,9 @@ TARGET static void streamed_planes(float *const out[3], const uint8_t *line, siz
 /* The values to their zigzag places, and from there to their own. */
 TARGET static unsigned expand(int16_t block[64], uint64_t mask, const int8_t *values)
 {
-    const __m512i order = _mm512_load_si512(places);
+    const __m512i shuffle = _mm512_load_si512(places);
     __m512i bytes = _mm512_maskz_expand_epi8(mask, _mm512_loadu_si512(values));
-    bytes = _mm512_permutexvar_epi8(order, bytes);
+    bytes = _mm512_permutexvar_epi8(shuffle, bytes);
     _mm512_storeu_si512(block, _mm512_cvtepi8_epi16(_mm512_castsi512_si256(bytes)));
     _mm512_storeu_si512(block + 32, _mm512_cvtepi8_epi16(_mm512_extracti64x4_epi64(bytes, 1)));
     return (unsigned)_mm_popcnt_u64(mask);

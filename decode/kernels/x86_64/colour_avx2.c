@@ -21,17 +21,17 @@ INLINE __m256i colours(__m256i chroma, __m256i luma)
 {
     const __m256i blue_red = pair_of_words(29033, 22970); /* 1.772 and 1.402, halved */
     const __m256i green = pair_of_words(-11277, -23401);  /* 0.34414 and 0.71414, of 1 << 15 */
-    const __m256i order = _mm256_setr_epi8(1, 8, 0, 9, 3, 10, 2, 11, 5, 12, 4, 13, 7, 14, 6, 15, 1,
-                                           8, 0, 9, 3, 10, 2, 11, 5, 12, 4, 13, 7, 14, 6, 15);
+    const __m256i shuffle = _mm256_setr_epi8(1, 8, 0, 9, 3, 10, 2, 11, 5, 12, 4, 13, 7, 14, 6, 15,
+                                             1, 8, 0, 9, 3, 10, 2, 11, 5, 12, 4, 13, 7, 14, 6, 15);
     __m256i br = _mm256_mulhrs_epi16(_mm256_add_epi16(chroma, chroma), blue_red);
     __m256i g = _mm256_add_epi32(_mm256_madd_epi16(chroma, green), _mm256_set1_epi32(1 << 14));
     g = _mm256_blend_epi16(_mm256_srai_epi32(g, 15), _mm256_set1_epi16(255), 0xaa);
     __m256i bytes = _mm256_packus_epi16(_mm256_add_epi16(br, luma), _mm256_add_epi16(g, luma));
-    return _mm256_shuffle_epi8(bytes, order);
+    return _mm256_shuffle_epi8(bytes, shuffle);
 }
 
 /* The bytes that stay of four pixels, if these have three. */
-INLINE __m256i order_of(const struct stk_line *line)
+INLINE __m256i shuffle_of(const struct stk_line *line)
 {
     return _mm256_broadcastsi128_si256(
         line->blue_first ? _mm_setr_epi8(2, 1, 0, 6, 5, 4, 10, 9, 8, 14, 13, 12, -1, -1, -1, -1)
@@ -73,7 +73,7 @@ INLINE void full(uint8_t *out, const struct stk_line *line, size_t bytes)
     const __m128i twice = _mm_setr_epi8(0, -1, 0, -1, 1, -1, 1, -1, 2, -1, 2, -1, 3, -1, 3, -1);
     const __m256i spread = _mm256_inserti128_si256(
         _mm256_castsi128_si256(twice), _mm_add_epi8(twice, _mm_set1_epi32(0x00040004)), 1);
-    const __m256i drop = order_of(line);
+    const __m256i drop = shuffle_of(line);
     uint8_t aside[4 * PIXELS + MORE];
     for (size_t p = 0; p < line->pixels; p += PIXELS) {
         size_t left = line->pixels - p;
@@ -146,7 +146,7 @@ INLINE void two_each(uint8_t *out, const uint8_t *luma, size_t bytes, const __m2
 
 INLINE void halved(uint8_t *out, const struct stk_line *line, size_t bytes, struct rounding round)
 {
-    const __m256i drop = order_of(line);
+    const __m256i drop = shuffle_of(line);
     uint8_t aside[4 * PIXELS + MORE];
     __m256i mixed[3];
     mixed[1] = mix_lines(line, 0);

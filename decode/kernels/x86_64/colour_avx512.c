@@ -86,13 +86,13 @@ INLINE __m512i interleave(__m128i low, __m128i high)
 INLINE void full(uint8_t *out, const struct stk_line *line, size_t bytes)
 {
     const uint8_t *three = line->blue_first ? plain_bgr : plain_3;
-    const __m512i order = _mm512_load_si512(bytes == 3 ? three : plain_4);
+    const __m512i shuffle = _mm512_load_si512(bytes == 3 ? three : plain_4);
     for (size_t p = 0; p < line->pixels; p += 16) {
         size_t left = line->pixels - p;
         __m128i y = load_16(line->luma + p);
         __m128i cb = load_16(line->chroma[0] + p), cr = load_16(line->chroma[1] + p);
         __m512i chroma = _mm512_sub_epi16(interleave(cb, cr), _mm512_set1_epi16(128));
-        __m512i pixels = _mm512_permutexvar_epi8(order, colours(chroma, interleave(y, y)));
+        __m512i pixels = _mm512_permutexvar_epi8(shuffle, colours(chroma, interleave(y, y)));
         /* Bytes that are written too far are written again with the next pixels. */
         store(out + bytes * p, pixels, bytes * left >= 64 ? 64 : bytes * (left < 16 ? left : 16));
     }
@@ -115,11 +115,11 @@ INLINE __m512i four_vectors(__m128i a, __m128i b, __m128i c, __m128i d)
  */
 INLINE __m512i mix_lines(const struct stk_line *line, size_t at)
 {
-    static const uint8_t order[64] ALIGNED = {EACH_16(TOGETHER, 0)};
+    static const uint8_t shuffle[64] ALIGNED = {EACH_16(TOGETHER, 0)};
     size_t left = line->samples - at;
     __m512i all = four_vectors(load_16(line->chroma[0] + at), load_16(line->other[0] + at),
                                load_16(line->chroma[1] + at), load_16(line->other[1] + at));
-    all = _mm512_permutexvar_epi8(_mm512_load_si512(order), all);
+    all = _mm512_permutexvar_epi8(_mm512_load_si512(shuffle), all);
     all = _mm512_maddubs_epi16(all, _mm512_set1_epi16(0x0103));
     all = _mm512_sub_epi16(all, _mm512_set1_epi16(4 * 128));
     if (__builtin_expect(left < 16, 0)) {
@@ -133,10 +133,10 @@ INLINE __m512i mix_lines(const struct stk_line *line, size_t at)
 /* Every other byte of 32, in both words of a pixel. */
 INLINE __m512i spread_luma(__m256i luma, int first)
 {
-    const __m512i order = _mm512_setr_epi32(0x00000, 0x20002, 0x40004, 0x60006, 0x80008, 0xa000a,
-                                            0xc000c, 0xe000e, 0x100010, 0x120012, 0x140014,
-                                            0x160016, 0x180018, 0x1a001a, 0x1c001c, 0x1e001e);
-    __m512i index = _mm512_add_epi8(order, _mm512_set1_epi8((char)first));
+    const __m512i shuffle = _mm512_setr_epi32(0x00000, 0x20002, 0x40004, 0x60006, 0x80008, 0xa000a,
+                                              0xc000c, 0xe000e, 0x100010, 0x120012, 0x140014,
+                                              0x160016, 0x180018, 0x1a001a, 0x1c001c, 0x1e001e);
+    __m512i index = _mm512_add_epi8(shuffle, _mm512_set1_epi8((char)first));
     return _mm512_maskz_permutexvar_epi8(0x5555555555555555, index, _mm512_castsi256_si512(luma));
 }
 
@@ -149,7 +149,7 @@ INLINE void two_each(uint8_t *out, const struct stk_line *line, size_t p, size_t
                      const __m512i mixed[3], struct wide_rounding round)
 {
     const uint8_t *three = line->blue_first ? mixed_bgr : mixed_3;
-    const uint8_t *orders = bytes == 3 ? three : mixed_4;
+    const uint8_t *shuffles = bytes == 3 ? three : mixed_4;
     size_t left = line->pixels - p;
     __m256i luma = _mm256_loadu_si256((const void *)(line->luma + p));
     __m512i before = _mm512_alignr_epi32(mixed[1], mixed[0], 15);
@@ -159,8 +159,8 @@ INLINE void two_each(uint8_t *out, const struct stk_line *line, size_t p, size_t
     __m512i odd = _mm512_add_epi16(_mm512_add_epi16(thrice, round.odd), behind);
     even = colours(_mm512_srai_epi16(even, 4), spread_luma(luma, 0));
     odd = colours(_mm512_srai_epi16(odd, 4), spread_luma(luma, 1));
-    __m512i low = _mm512_permutex2var_epi8(even, _mm512_load_si512(orders), odd);
-    __m512i high = _mm512_permutex2var_epi8(even, _mm512_load_si512(orders + 64), odd);
+    __m512i low = _mm512_permutex2var_epi8(even, _mm512_load_si512(shuffles), odd);
+    __m512i high = _mm512_permutex2var_epi8(even, _mm512_load_si512(shuffles + 64), odd);
     size_t count = bytes * (left < 32 ? left : 32);
     store(out + bytes * p, low, count);
     if (bytes == 3 && count == 96) {

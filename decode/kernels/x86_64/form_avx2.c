@@ -4,7 +4,7 @@
  * others.
  */
 #include "decode/kernels/ranks.h"
-#include "decode/kernels/orders.h"
+#include "decode/kernels/gathers.h"
 #include "decode/kernels/planes.h"
 
 #include <immintrin.h>
@@ -78,8 +78,8 @@ INLINE __m256i spread_bits(uint32_t bits)
 /* Those of the lowest eight bytes that the flags say, one behind the other. */
 INLINE uint8_t *put_eight(uint8_t *to, uint32_t flags, __m128i bytes)
 {
-    __m128i order = _mm_loadl_epi64((const void *)&stk_orders[flags & 255]);
-    _mm_storel_epi64((void *)to, _mm_shuffle_epi8(bytes, order));
+    __m128i shuffle = _mm_loadl_epi64((const void *)&stk_gathers[flags & 255]);
+    _mm_storel_epi64((void *)to, _mm_shuffle_epi8(bytes, shuffle));
     return to + _mm_popcnt_u32(flags & 255);
 }
 

@@ -58,9 +58,9 @@ INLINE void load_values(__m512i row[8], const struct stk_quad *blocks)
 /* The first word of each quarter. */
 INLINE __m512i put_dc(__m512i row, const int16_t dc[4])
 {
-    const __m512i order = _mm512_setr_epi32(0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2, 3, 3, 3, 3);
+    const __m512i shuffle = _mm512_setr_epi32(0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2, 3, 3, 3, 3);
     __m512i all = _mm512_castsi128_si512(_mm_loadl_epi64((const void *)dc));
-    return _mm512_mask_permutexvar_epi16(row, 0x01010101, order, all);
+    return _mm512_mask_permutexvar_epi16(row, 0x01010101, shuffle, all);
 }
 
 INLINE void load_rows(__m512i row[8], const struct stk_quad *blocks, const uint16_t factors[64])
@@ -106,9 +106,9 @@ INLINE __m512i upper_words(__m512i even, __m512i odd)
 INLINE void store_columns(uint8_t *const *rows, size_t at, unsigned count, const __m512i low[8],
                           const __m512i high[8])
 {
-    const __m512i order =
+    const __m512i shuffle =
         _mm512_setr_epi32(0, 16, 4, 20, 8, 24, 12, 28, 1, 17, 5, 21, 9, 25, 13, 29);
-    const __m512i later = _mm512_add_epi32(order, _mm512_set1_epi32(2));
+    const __m512i later = _mm512_add_epi32(shuffle, _mm512_set1_epi32(2));
     __m512i two[4], four[4];
     UNROLLED
     for (int i = 0; i < 4; i++) {
@@ -125,7 +125,7 @@ INLINE void store_columns(uint8_t *const *rows, size_t at, unsigned count, const
     UNROLLED
     for (int i = 0; i < 4; i++) {
         __m512i lines =
-            _mm512_permutex2var_epi32(four[i & 2], i & 1 ? later : order, four[(i & 2) + 1]);
+            _mm512_permutex2var_epi32(four[i & 2], i & 1 ? later : shuffle, four[(i & 2) + 1]);
         store_line(rows[2 * i] + at, _mm512_castsi512_si256(lines), count);
         store_line(rows[2 * i + 1] + at, _mm512_extracti64x4_epi64(lines, 1), count);
     }

@@ -18,7 +18,7 @@
 #include "preload/serve/directory.h"
 
 typedef int filter_call(const struct dirent *);
-typedef int order_call(const struct dirent **, const struct dirent **);
+typedef int compare_call(const struct dirent **, const struct dirent **);
 
 /* One call, whichever symbol it came by. */
 struct scandir_call {
@@ -28,7 +28,7 @@ struct scandir_call {
     const char *path;
     struct dirent ***out;
     filter_call *filter;
-    order_call *order;
+    compare_call *compare;
 };
 
 static int next_scandir(const struct scandir_call *call)
@@ -38,11 +38,11 @@ static int next_scandir(const struct scandir_call *call)
         return stk_next_missing();
     }
     if (call->is_at) {
-        return ((int (*)(int, const char *, struct dirent ***, filter_call *, order_call *))next)(
-            call->dirfd, call->path, call->out, call->filter, call->order);
+        return ((int (*)(int, const char *, struct dirent ***, filter_call *, compare_call *))next)(
+            call->dirfd, call->path, call->out, call->filter, call->compare);
     }
-    return ((int (*)(const char *, struct dirent ***, filter_call *, order_call *))next)(
-        call->path, call->out, call->filter, call->order);
+    return ((int (*)(const char *, struct dirent ***, filter_call *, compare_call *))next)(
+        call->path, call->out, call->filter, call->compare);
 }
 
 /* The names that are chosen. */
@@ -81,7 +81,7 @@ static int give_up(const struct chosen *chosen)
     return -1;
 }
 
-/* Chooses the names. The filter and the order are the program's own functions: outside of the
+/* Chooses the names. The filter and the comparison are the program's own functions: outside of the
  * guard. */
 static int choose(const struct scandir_call *call, const struct stk_listing *listing)
 {
@@ -96,9 +96,9 @@ static int choose(const struct scandir_call *call, const struct stk_listing *lis
             return give_up(&chosen);
         }
     }
-    if (call->order != NULL && chosen.count > 0) {
+    if (call->compare != NULL && chosen.count > 0) {
         qsort(chosen.names, chosen.count, sizeof *chosen.names,
-              (int (*)(const void *, const void *))call->order);
+              (int (*)(const void *, const void *))call->compare);
     }
     *call->out = chosen.names;
     errno = saved;
@@ -144,20 +144,22 @@ static int serve(const struct scandir_call *call)
 }
 
 #define SCANDIR_SYMBOL(name)                                                                       \
-    STK_EXPORT(int, name,                                                                          \
-               (const char *path, struct dirent ***out, filter_call *filter, order_call *order))   \
+    STK_EXPORT(                                                                                    \
+        int, name,                                                                                 \
+        (const char *path, struct dirent ***out, filter_call *filter, compare_call *compare))      \
     {                                                                                              \
-        const struct scandir_call call = {STK_SYM_##name, false, AT_FDCWD, path, out,              \
-                                          filter,         order};                                  \
+        const struct scandir_call call = {STK_SYM_##name, false,  AT_FDCWD, path, out,             \
+                                          filter,         compare};                                \
         return serve(&call);                                                                       \
     }
 
 #define SCANDIRAT_SYMBOL(name)                                                                     \
     STK_EXPORT(int, name,                                                                          \
                (int dirfd, const char *path, struct dirent ***out, filter_call *filter,            \
-                order_call *order))                                                                \
+                compare_call *compare))                                                            \
     {                                                                                              \
-        const struct scandir_call call = {STK_SYM_##name, true, dirfd, path, out, filter, order};  \
+        const struct scandir_call call = {                                                         \
+            STK_SYM_##name, true, dirfd, path, out, filter, compare};                              \
         return serve(&call);                                                                       \
     }
 

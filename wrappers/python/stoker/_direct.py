@@ -14,20 +14,20 @@ _LAYOUTS = {"HWC": 0, "CHW": 1}
 _FLIPS = {None: 0, "": 0, "h": 1, "v": 2, "hv": 3, "vh": 3}
 _ERRORS = {-1: "damaged or cut short", -2: "no JPEG of a supported kind", -4: "no such region"}
 
-_order = None
+_installed_resizer = None
 
 
-def _pass_order():
-    """Returns the order of a resize's passes in the installed Pillow, or in the newest one if there is none."""
-    global _order
-    if _order is None:
+def _resizer():
+    """Returns the resizer of the installed Pillow, or of the newest one if there is none."""
+    global _installed_resizer
+    if _installed_resizer is None:
         try:
             from importlib.metadata import version
             parts = tuple(int(part) for part in version("pillow").split(".")[:2])
         except Exception:
             parts = (13, 0)
-        _order = 0 if parts < (12, 2) else 1 if parts < (13, 0) else 2
-    return _order
+        _installed_resizer = 0 if parts < (12, 2) else 1 if parts < (13, 0) else 2
+    return _installed_resizer
 
 
 def _filter_number(filter):
@@ -139,7 +139,7 @@ def _request_of(frame, box, size, filter, flip, layout, dtype, mean, std):
         raise ValueError("layout must be HWC or CHW, flip h, v or hv")
     table = _table(mean, std, channels) if is_float else None
     geometry = crop, size, _filter_number(filter), _FLIPS[flip], None, 0
-    return geometry, _pass_order(), (channels, _LAYOUTS[layout], int(is_float), table)
+    return geometry, _resizer(), (channels, _LAYOUTS[layout], int(is_float), table)
 
 
 def _new_out(request, row):

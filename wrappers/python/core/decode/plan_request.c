@@ -117,14 +117,14 @@ int layout_of(struct stk_plan *plan, PyObject *tuple, PyObject **table)
 
 int plan_of(struct stk_plan *plan, PyObject *tuple, PyObject **table)
 {
-    int order;
+    int resizer;
     PyObject *geometry, *layout;
-    if (!PyArg_ParseTuple(tuple, "O!iO!;not a plan", &PyTuple_Type, &geometry, &order,
+    if (!PyArg_ParseTuple(tuple, "O!iO!;not a plan", &PyTuple_Type, &geometry, &resizer,
                           &PyTuple_Type, &layout) ||
         geometry_of(plan, geometry) != 0) {
         return -1;
     }
-    plan->order = (enum stk_pass_order)order;
+    plan->resizer = (enum stk_resizer)resizer;
     return layout_of(plan, layout, table);
 }
 

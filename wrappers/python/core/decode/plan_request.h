@@ -16,7 +16,7 @@ struct plan_request {
 };
 
 /*
- * A plan is a tuple (geometry, pass order, layout) of Python's, with the numbers of struct
+ * A plan is a tuple (geometry, resizer, layout) of Python's, with the numbers of struct
  * stk_plan:
  *
  *     geometry   (crop, (width, height), filter, flip, window or None, turn)

@@ -8,7 +8,7 @@
 /* A call of draw(): the steps, and which images they are for. */
 struct drawing {
     struct steps steps;
-    int order;                /* enum stk_pass_order */
+    int resizer;              /* enum stk_resizer */
     PyObject *kinds;          /* {kind: whether it is decoded here} */
     unsigned long long taken; /* the last kind of which that is known, if any_taken */
     bool any_taken;
@@ -53,7 +53,7 @@ static bool plan(const struct drawing *drawing, const struct stk_jpeg_info *info
         return false;
     }
     *plan = sketch_plan(&sketch);
-    plan->order = (enum stk_pass_order)drawing->order;
+    plan->resizer = (enum stk_resizer)drawing->resizer;
     return true;
 }
 
@@ -74,7 +74,7 @@ static Py_ssize_t draw_from(struct files *files, struct drawing *drawing, Py_ssi
 }
 
 /*
- * files.draw(at, steps, order, kinds, (most pixels, most for a byte, least side), state): draws
+ * files.draw(at, steps, resizer, kinds, (most pixels, most for a byte, least side), state): draws
  * random numbers from the state of torch's generator, and plans images from the at-th on. Returns
  * the next image: the first that it does not take. It takes an image of a kind in `kinds` that is
  * decoded here, is not too large (pixels; pixels for a byte of the file) and does not become too
@@ -88,7 +88,7 @@ PyObject *files_draw(PyObject *self, PyObject *arguments)
     struct drawing drawing = {0};
     struct files *files = (struct files *)self;
     if (files_idle_pool(files) == NULL ||
-        !PyArg_ParseTuple(arguments, "nO!iO!(KKI)w*", &at, &PyTuple_Type, &steps, &drawing.order,
+        !PyArg_ParseTuple(arguments, "nO!iO!(KKI)w*", &at, &PyTuple_Type, &steps, &drawing.resizer,
                           &PyDict_Type, &drawing.kinds, &drawing.most_pixels,
                           &drawing.most_for_byte, &drawing.least_side, &state)) {
         return NULL;

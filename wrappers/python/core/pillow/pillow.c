@@ -63,13 +63,13 @@ struct job {
 static int take_job(struct job *job, PyObject *arguments)
 {
     struct stk_plan *plan = &job->plan;
-    int filter, order;
+    int filter, resizer;
     *job = (struct job){0};
     if (!PyArg_ParseTuple(arguments, "OOO&(O&O&)(O&O&)(ffff)ii", &job->source, &job->target,
                           take_u32, &job->from.bands, take_u32, &job->from.width, take_u32,
                           &job->from.height, take_u32, &job->to.width, take_u32, &job->to.height,
                           &plan->box[0], &plan->box[1], &plan->box[2], &plan->box[3], &filter,
-                          &order)) {
+                          &resizer)) {
         return -1;
     }
     job->to.bands = job->from.bands;
@@ -79,13 +79,13 @@ static int take_job(struct job *job, PyObject *arguments)
     plan->height = job->to.height;
     plan->channels = job->from.bands == 1 ? 1 : 4;
     plan->filter = (enum stk_filter)filter;
-    plan->order = (enum stk_pass_order)order;
+    plan->resizer = (enum stk_resizer)resizer;
     return 0;
 }
 
-/* resize(source, target, bands, size, to, box, filter, order): resizes a core image of a size into
- * another one. Returns 0, or a negative number if Pillow has to do it. Pillow changes the rows of
- * no core image, so they stay where they are while the caller holds it. */
+/* resize(source, target, bands, size, to, box, filter, resizer): resizes a core image of a size
+ * into another one. Returns 0, or a negative number if Pillow has to do it. Pillow changes the rows
+ * of no core image, so they stay where they are while the caller holds it. */
 PyObject *core_resize(PyObject *module, PyObject *arguments)
 {
     struct job job;

@@ -101,7 +101,7 @@ class Maker:
         """Draws and plans images from the at-th on without Python, as far as possible. Returns the next image's place.
         `memory` is the generator's state (worker_rng.py)."""
         most = int(min(self._limit, take.LARGEST_IMAGE)), take.SPARSEST, 1 if self.tail is None else 2
-        return files.draw(at, self._analysis.steps, versions.PASS_ORDER, self._kinds, most, memory)
+        return files.draw(at, self._analysis.steps, versions.RESIZER, self._kinds, most, memory)
 
     def learn(self, head):
         """Returns true if draw() did not know this kind of file. It knows the kind from now on."""

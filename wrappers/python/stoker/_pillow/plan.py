@@ -86,10 +86,10 @@ class Plan:
         return Plan(self.source, self.crop, self.target, self.filter, self.flip ^ directions,
                     self.window, self.turn)
 
-    def request(self, channels, layout=HWC, type=U8, table=None, passes=None):
-        """Returns the plan as the decoder takes it (core/decode/plan_request.h). `passes` is the pass order, if it is not
+    def request(self, channels, layout=HWC, type=U8, table=None, resizer=None):
+        """Returns the plan as the decoder takes it (core/decode/plan_request.h). `resizer` is the resizer, if it is not
         this Pillow's."""
-        return self.geometry, versions.PASS_ORDER if passes is None else passes, (channels, layout, type, table)
+        return self.geometry, versions.RESIZER if resizer is None else resizer, (channels, layout, type, table)
 
     def pixels(self, channels, out=None):
         """Returns rows of pixels as bytes, or in `out`. Returns an int if the JPEG cannot be decoded."""

@@ -13,8 +13,8 @@ VERSION = tuple(int(part) if part.isdigit() else 0 for part in PIL.__version__.s
 HAS_PROPERTY = isinstance(Image.Image.__dict__.get("im"), property)
 FIELD = "_im" if HAS_PROPERTY else "im"
 
-# The order of a resize's passes (enum stk_pass_order).
-PASS_ORDER = 0 if VERSION < (12, 2) else 1 if VERSION < (13, 0) else 2
+# The resizer of the installed Pillow (enum stk_resizer).
+RESIZER = 0 if VERSION < (12, 2) else 1 if VERSION < (13, 0) else 2
 
 # The bytes of a pixel that a resize weighs, by mode. With alpha (RGBA, LA) Pillow first converts to a premultiplied
 # mode, and resizes in that.
@@ -91,7 +91,7 @@ def resized_core(core, mode, size, to, box, filter):
         new = Image.core.new(mode, to)
     except (MemoryError, ValueError):
         return None
-    if _core.resize(core, new, BANDS[mode], size, to, box, filter, PASS_ORDER):
+    if _core.resize(core, new, BANDS[mode], size, to, box, filter, RESIZER):
         return None
     if (box[0] or box[2] != to[0] or size[0] != to[0]) and (
             box[1] or box[3] != to[1] or size[1] != to[1]):

@@ -102,10 +102,10 @@ class LazyImage:
 
     def request(self, end):
         """Returns the plan as the decoder takes it, with this layout of the pixels."""
-        return self._plan.request(*end, self.passes())
+        return self._plan.request(*end, self.resizer())
 
-    def passes(self):
-        """Returns the pass order (Plan.request)."""
+    def resizer(self):
+        """Returns the resizer (Plan.request)."""
         return None
 
     def _make(self, end, out):
@@ -117,7 +117,7 @@ class LazyImage:
             self._leave_to_pillow()
         pixels, plan = self._cut()
         shape = (pixels.shape[1], pixels.shape[0], self.channels)
-        if type(_core.transform(pixels, shape, plan.request(*end, self.passes()), out)) is int:
+        if type(_core.transform(pixels, shape, plan.request(*end, self.resizer()), out)) is int:
             raise MemoryError
 
     def _leave_to_pillow(self):

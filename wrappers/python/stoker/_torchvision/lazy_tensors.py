@@ -14,7 +14,7 @@ from .._pillow.plan import CHW, HWC, Plan
 from . import rng, tensor_tail
 from .lazy_images import LazyImage
 
-TORCHS = 3  # enum stk_pass_order
+TORCHS = 3  # enum stk_resizer
 _CROP = 4  # numbers of a box
 
 _dispatch_modes = getattr(torch._C, "_len_torch_dispatch_stack", lambda: 0)
@@ -56,7 +56,7 @@ class LazyTensor(LazyImage):
         if min(right - left, bottom - top, *self._plan.target, *self.size) < 2:
             raise ValueError("the strides of thin tensors have rules of their own")
 
-    def passes(self):
+    def resizer(self):
         return TORCHS
 
     def layout(self):

@@ -1,4 +1,4 @@
-#include "cli/ahead/trees/scan_order.h"
+#include "cli/ahead/trees/scan_window.h"
 
 #include <dirent.h>
 #include <stdlib.h>
@@ -6,7 +6,7 @@
 
 #include "cli/out/say.h"
 
-#define FIRST   8   /* directories in each order, until it is known which is the scan's */
+#define FIRST   8   /* directories by each sorting, until it is known which is the scan's */
 #define MOST    512 /* directories listed ahead */
 #define IN_VAIN 64  /* directories that a scan may get and not use */
 
@@ -36,8 +36,8 @@ void scan_names_take(struct scan_names *names, const struct stk_listing *listing
     size_t at = 0, bytes = count_directories(listing) * sizeof(char *);
     const struct stk_listing_name *name;
     names->count = 0;
-    for (unsigned order = 0; order < SCAN_ORDERS; order++) {
-        names->in[order] = must_allocate(bytes + 1);
+    for (unsigned sorting = 0; sorting < SCAN_SORTINGS; sorting++) {
+        names->in[sorting] = must_allocate(bytes + 1);
     }
     while ((name = stk_listing_at(listing, &at)) != NULL) {
         if (scan_is_directory(name)) {
@@ -50,8 +50,8 @@ void scan_names_take(struct scan_names *names, const struct stk_listing *listing
 
 void scan_names_free(struct scan_names *names)
 {
-    for (unsigned order = 0; order < SCAN_ORDERS; order++) {
-        free(names->in[order]);
+    for (unsigned sorting = 0; sorting < SCAN_SORTINGS; sorting++) {
+        free(names->in[sorting]);
     }
 }
 
@@ -64,64 +64,64 @@ static unsigned find(const char *const *names, unsigned count, const char *leaf)
     return at;
 }
 
-static void take_range(struct scan *scan, unsigned order, unsigned from, unsigned count)
+static void take_range(struct scan *scan, unsigned sorting, unsigned from, unsigned count)
 {
     unsigned most = count - from;
-    scan->from[order] = from;
-    scan->to[order] = from + (scan->window < most ? scan->window : most);
-    scan->listed += scan->to[order] - scan->from[order];
+    scan->from[sorting] = from;
+    scan->to[sorting] = from + (scan->window < most ? scan->window : most);
+    scan->listed += scan->to[sorting] - scan->from[sorting];
 }
 
-/* Returns the order in which the scan has come to the end of its range, or SCAN_ORDERS. */
-static unsigned followed_order(const struct scan *scan, const unsigned at[SCAN_ORDERS])
+/* Returns the sorting by which the scan has come to the end of its range, or SCAN_SORTINGS. */
+static unsigned followed_sorting(const struct scan *scan, const unsigned at[SCAN_SORTINGS])
 {
-    unsigned order = 0;
-    while (order < SCAN_ORDERS &&
-           (scan->from[order] == scan->to[order] || at[order] != scan->to[order])) {
-        order++;
+    unsigned sorting = 0;
+    while (sorting < SCAN_SORTINGS &&
+           (scan->from[sorting] == scan->to[sorting] || at[sorting] != scan->to[sorting])) {
+        sorting++;
     }
-    return order;
+    return sorting;
 }
 
-static bool is_inside(const struct scan *scan, const unsigned at[SCAN_ORDERS])
+static bool is_inside(const struct scan *scan, const unsigned at[SCAN_SORTINGS])
 {
     bool inside = false;
-    for (unsigned order = 0; order < SCAN_ORDERS; order++) {
-        inside = inside || (at[order] >= scan->from[order] && at[order] < scan->to[order]);
+    for (unsigned sorting = 0; sorting < SCAN_SORTINGS; sorting++) {
+        inside = inside || (at[sorting] >= scan->from[sorting] && at[sorting] < scan->to[sorting]);
     }
     return inside;
 }
 
-static void begin_anew(struct scan *scan, const unsigned at[SCAN_ORDERS], unsigned count)
+static void begin_anew(struct scan *scan, const unsigned at[SCAN_SORTINGS], unsigned count)
 {
     scan->window = FIRST;
-    for (unsigned order = 0; order < SCAN_ORDERS; order++) {
-        take_range(scan, order, at[order] + 1, count);
+    for (unsigned sorting = 0; sorting < SCAN_SORTINGS; sorting++) {
+        take_range(scan, sorting, at[sorting] + 1, count);
     }
 }
 
-/* Lists further in the order that the scan follows, and empties the range of the other order. */
-static void go_further(struct scan *scan, unsigned order, unsigned at, unsigned count)
+/* Lists further by the sorting that the scan follows, and empties the range of the other one. */
+static void go_further(struct scan *scan, unsigned sorting, unsigned at, unsigned count)
 {
     scan->followed += scan->window;
     scan->window = scan->window < MOST ? 2 * scan->window : MOST;
-    scan->from[SCAN_ORDERS - 1 - order] = scan->to[SCAN_ORDERS - 1 - order] = 0;
-    take_range(scan, order, at + 1, count);
+    scan->from[SCAN_SORTINGS - 1 - sorting] = scan->to[SCAN_SORTINGS - 1 - sorting] = 0;
+    take_range(scan, sorting, at + 1, count);
 }
 
 bool scan_go_on(struct scan *scan, const struct scan_names *names, const char *leaf)
 {
-    unsigned at[SCAN_ORDERS];
-    for (unsigned order = 0; order < SCAN_ORDERS; order++) {
-        at[order] = find(names->in[order], names->count, leaf);
+    unsigned at[SCAN_SORTINGS];
+    for (unsigned sorting = 0; sorting < SCAN_SORTINGS; sorting++) {
+        at[sorting] = find(names->in[sorting], names->count, leaf);
     }
-    unsigned order = followed_order(scan, at);
+    unsigned sorting = followed_sorting(scan, at);
     bool unknown = at[0] == names->count;
     if (unknown || is_inside(scan, at)) {
         return false;
     }
-    if (order < SCAN_ORDERS) {
-        go_further(scan, order, at[order], names->count);
+    if (sorting < SCAN_SORTINGS) {
+        go_further(scan, sorting, at[sorting], names->count);
         return true;
     }
     if (scan->listed >= scan->followed + IN_VAIN) {

@@ -1,5 +1,5 @@
-/* The order of a scan: in which order a process lists the directories in one, and how far ahead of
- * it they are listed. The caller holds a lock. */
+/* The directories that are listed ahead of a process that lists all those in one: next by which
+ * sorting, and how many. The caller holds a lock. */
 #pragma once
 
 #include <stdbool.h>
@@ -7,18 +7,18 @@
 
 #include "cache/listing/listing.h"
 
-enum scan_order { SCAN_BY_NAME, SCAN_AS_LISTED, SCAN_ORDERS };
+enum scan_sorting { SCAN_BY_NAME, SCAN_AS_LISTED, SCAN_SORTINGS };
 
-/* The directories in a listing, in each order. Only as long as the listing is open. */
+/* The directories in a listing, by each sorting. Only as long as the listing is open. */
 struct scan_names {
-    const char **in[SCAN_ORDERS];
+    const char **in[SCAN_SORTINGS];
     unsigned count;
 };
 
 struct scan {
-    uint64_t above;                              /* the directory that they are in */
-    unsigned window;                             /* directories listed ahead; 0: none yet */
-    unsigned from[SCAN_ORDERS], to[SCAN_ORDERS]; /* of these, in each order */
+    uint64_t above;                                  /* the directory that they are in */
+    unsigned window;                                 /* directories listed ahead; 0: none yet */
+    unsigned from[SCAN_SORTINGS], to[SCAN_SORTINGS]; /* of these, by each sorting */
     uint64_t listed, followed; /* directories ahead; those that the scan came to */
 };
 

@@ -1,10 +1,10 @@
-/* cli/ahead/trees/scan_order.c */
+/* cli/ahead/trees/scan_window.c */
 #include "tests/unit/unit.h"
 
 #include <stdio.h>
 #include <string.h>
 
-#include "cli/ahead/trees/scan_order.h"
+#include "cli/ahead/trees/scan_window.h"
 
 #define COUNT 200
 
@@ -13,7 +13,7 @@ static const char *by_name[COUNT], *as_listed[COUNT];
 static struct scan_names names = {.in = {by_name, as_listed}, .count = COUNT};
 static struct scan scan;
 
-/* The listing's order is that of the names from the end, but for the last one. */
+/* The listing's sorting is that of the names from the end, but for the last one. */
 static void begin(void)
 {
     for (unsigned i = 0; i < COUNT; i++) {
@@ -23,9 +23,9 @@ static void begin(void)
     }
 }
 
-static bool has(unsigned order, unsigned from, unsigned to)
+static bool has(unsigned sorting, unsigned from, unsigned to)
 {
-    return scan.from[order] == from && scan.to[order] == to;
+    return scan.from[sorting] == from && scan.to[sorting] == to;
 }
 
 START_TEST(both_orders_at_first)
@@ -66,13 +66,13 @@ START_TEST(no_order)
     begin();
     for (unsigned i = 0; i < COUNT; i++) {
         if (scan_go_on(&scan, &names, by_name[i * 77 % COUNT])) {
-            for (unsigned order = 0; order < SCAN_ORDERS; order++) {
-                listed += scan.to[order] - scan.from[order];
+            for (unsigned sorting = 0; sorting < SCAN_SORTINGS; sorting++) {
+                listed += scan.to[sorting] - scan.from[sorting];
             }
         }
     }
     ck_assert_uint_ge(listed, 16);
-    ck_assert_uint_le(listed, 100); /* chance may look like an order for once */
+    ck_assert_uint_le(listed, 100); /* chance may look like a sorting for once */
 }
 END_TEST
 
@@ -85,10 +85,10 @@ START_TEST(a_name_that_is_not_there)
 }
 END_TEST
 
-Suite *suite_scan_order(void)
+Suite *suite_scan_window(void)
 {
-    Suite *suite = suite_create("scan_order");
-    TCase *all = unit_case(suite, "scan_order");
+    Suite *suite = suite_create("scan_window");
+    TCase *all = unit_case(suite, "scan_window");
     tcase_add_test(all, both_orders_at_first);
     tcase_add_test(all, the_order_that_is_followed);
     tcase_add_test(all, the_listings_order);
