@@ -175,6 +175,21 @@ void removal_empty_memory(struct stk_catalogue *catalogue, const char *home)
     remove_own_home(&going);
 }
 
+/* Removes a home whose catalogue is of another version of Stoker, or damaged, unless a process uses
+ * it. Its tiers are unknown; the usual one is the home itself. */
+static void remove_foreign(const char *home)
+{
+    struct removed_homes removal = {.homes = 0};
+    const struct going going = {.home = home, .removal = &removal};
+    int alone = removal_is_allowed(home) ? stk_catalogue_lock(home) : -EPERM;
+    if (alone >= 0) {
+        remove_own_home(&going);
+        close(alone);
+        say("%s had an index of another version of Stoker: %s", home,
+            removal.homes > 0 ? "removed" : "could not be removed");
+    }
+}
+
 bool removal_sweep_locked(const char *home)
 {
     static struct stk_catalogue catalogue;
@@ -182,12 +197,18 @@ bool removal_sweep_locked(const char *home)
     struct sweep sweep = {.home = home};
     make_way_aside(aside, home);
     live_each_file(home, remove_if_dead, &sweep);
-    if (!sweep.any_dead || live_count(home).runs > 0 ||
-        stk_catalogue_open(&catalogue, home, false) != 0) {
+    if (live_count(home).runs > 0) {
         return sweep.any_dead;
     }
-    removal_empty_memory(&catalogue, home);
-    stk_catalogue_close(&catalogue);
+    int error = stk_catalogue_open(&catalogue, home, false);
+    if (error == -EPROTO) {
+        remove_foreign(home);
+    } else if (error == 0 && sweep.any_dead) {
+        removal_empty_memory(&catalogue, home);
+    }
+    if (error == 0) {
+        stk_catalogue_close(&catalogue);
+    }
     return sweep.any_dead;
 }
 

@@ -114,20 +114,37 @@ def test_nonsense_in_the_environment_of_a_guest(jobs, origin, variable, value):
     assert (done.stdout, done.stderr) == ("", "")
 
 
-def test_a_catalogue_full_of_nonsense(jobs, place, origin):
-    """Damaged or of another version: nothing is served, and nothing breaks."""
+def leave_nonsense(place, home, harm):
+    place.run(["sh", "-c", f"mkdir -m 700 {home}; {harm} /dev/urandom >{home}/catalogue; "
+               f"chmod 600 {home}/catalogue"])
+
+
+@pytest.mark.parametrize("harm", ["head -c 100", "head -c 2000000"])
+def test_a_catalogue_full_of_nonsense(jobs, place, origin, harm):
+    """Damaged or of another version: nothing is served, and nothing breaks. A run that begins alone removes it."""
     source, mount = origin.files("nonsense", 3, 5000)
     home = f"/dev/shm/{HOME}"
-    for harm in ("head -c 100", "head -c 2000000"):
-        place.run(["sh", "-c", f"mkdir -m 700 {home}; {harm} /dev/urandom >{home}/catalogue; "
-                   f"chmod 600 {home}/catalogue"])
-        done = jobs.preloaded(["diff", "-r", mount, source], mount)
-        assert (done.stdout, done.stderr) == ("", "")
+    leave_nonsense(place, home, harm)
+    done = jobs.preloaded(["diff", "-r", mount, source], mount)
+    assert (done.stdout, done.stderr) == ("", "")
+    ran = jobs.run(["diff", "-r", mount, source], path=mount)
+    assert ran.stderr.startswith(f"stoker: {home} had an index of another version of Stoker: removed\n")
+    assert ran.fills == 3
+
+
+def test_the_catalogue_of_another_version_that_is_in_use(jobs, place, origin):
+    """A program of that version has joined it: the run leaves it alone, and says what to do."""
+    _, mount = origin.files("nonsense", 3, 5000)
+    home = f"/dev/shm/{HOME}"
+    leave_nonsense(place, home, "head -c 2000000")
+    line = ["flock", "-s", f"{home}/catalogue", "sh", "-c", "echo held; read go"]
+    with jobs.started(line) as holder:
+        assert holder.stdout.readline() == "held\n"
         uncached = jobs.place.run(jobs.command_line(["true"], path=mount), env=YOUNG, check=False)
-        assert uncached.returncode == 0 and "index of another version" in uncached.stderr
-        assert "running uncached" in uncached.stderr
-        assert jobs.stoker("clear").returncode == 0
-        jobs.run(["diff", "-r", mount, source], path=mount)
+        assert uncached.returncode == 0
+        assert (f"{home} holds an index of another version of Stoker, which is in use: running uncached; "
+                "`stoker clear` when its runs have ended" in " ".join(uncached.stderr.split()))
+        place.run(["test", "-s", f"{home}/catalogue"])
 
 
 @pytest.mark.parametrize("kib", [0, 10, 1000000])
