@@ -278,6 +278,11 @@ static void end_grants(struct session *session)
     }
 }
 
+bool session_is_kept(const struct session *session)
+{
+    return atomic_load(&session->catalogue.header->kept) != 0;
+}
+
 void session_end(struct session *session)
 {
     int lock = lock_take(session->home, 0);

@@ -44,6 +44,8 @@ struct session {
  * uncached.
  */
 bool session_begin(struct session *session, struct request *request);
+/* Returns true if the cache in memory stays when the last run has ended. */
+bool session_is_kept(const struct session *session);
 /* Ends the run. If it was the last one and nothing is to be kept, removes the cache in memory. */
 void session_end(struct session *session);
 

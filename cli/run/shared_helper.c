@@ -227,6 +227,18 @@ static uint64_t counted(enum stk_shared_requests_count what)
     return atomic_load(&helper.requests->counts[what]);
 }
 
+const char *shared_helper_fate_of_left(const struct session *session)
+{
+    bool memory = false, disk = false;
+    for (unsigned i = 0; i < session->tier_count; i++) {
+        *(session->tiers[i].shared->memory != 0 ? &memory : &disk) = true;
+    }
+    return !memory || session_is_kept(session) ? "the next run does"
+           : disk ? "the next run does so with what is on a disk; the rest goes with the cache in "
+                    "memory, unless --keep keeps it"
+                  : "they go with the cache, unless --keep keeps it: then the next run does";
+}
+
 static void print_losses(FILE *out)
 {
     char *state = NULL;
@@ -251,8 +263,8 @@ static void print_losses(FILE *out)
                 counted(STK_SHARED_REQUESTS_FULL));
     }
     if (counted(STK_SHARED_REQUESTS_DROPPED) > 0) {
-        fprintf(out, "  shared: no time to put %" PRIu64 " files there; the next run does\n",
-                counted(STK_SHARED_REQUESTS_DROPPED));
+        fprintf(out, "  shared: no time to put %" PRIu64 " files there; %s\n",
+                counted(STK_SHARED_REQUESTS_DROPPED), shared_helper_fate_of_left(helper.session));
     }
     if (counted(STK_SHARED_REQUESTS_DAMAGED) > 0) {
         fprintf(out, "  shared: %" PRIu64 " damaged files were read from the originals\n",

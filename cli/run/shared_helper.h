@@ -25,3 +25,5 @@ void shared_helper_end(bool in_haste);
  * --json. */
 void shared_helper_print(FILE *out);
 void shared_helper_write_json(struct json *json);
+/* Says in words what becomes of copies that are not there yet when a run ends. */
+const char *shared_helper_fate_of_left(const struct session *session);

@@ -21,21 +21,44 @@ static unsigned processors(void)
     return sched_getaffinity(0, sizeof set, &set) == 0 ? (unsigned)CPU_COUNT(&set) : 1;
 }
 
-/* Advises on files that found no room in the tier. A larger budget gains more than any other
- * change. */
+/* Advises on files that were left to storage while memory was short. Returns NULL if there are
+ * none. The caller frees. */
+static char *advise_memory(const struct figures *figures)
+{
+    char size[STK_SIZE_TEXT];
+    uint64_t bytes = figures->counts->bypassed_bytes[STK_BYPASS_MEMORY];
+    return bytes == 0 ? NULL
+                      : must_format("memory was short for %s of files: a cache on a local disk "
+                                    "takes none, --tier DIR:SIZE",
+                                    size_text(size, bytes));
+}
+
+/* Returns ", and 4.0 MiB no free memory", or "". The caller frees. */
+static char *memory_text(const struct figures *figures)
+{
+    char size[STK_SIZE_TEXT];
+    uint64_t bytes = figures->counts->bypassed_bytes[STK_BYPASS_MEMORY];
+    return bytes > 0 ? must_format(", and %s no free memory", size_text(size, bytes))
+                     : must_copy("");
+}
+
+/* Advises on files that found no room in the tier, and on those for which memory was short. A
+ * larger place gains more than any other change. */
 static char *advise_room(const struct figures *figures)
 {
     char more[STK_SIZE_TEXT], whole[STK_SIZE_TEXT];
     uint64_t bytes = figures->counts->bypassed_bytes[STK_BYPASS_BUDGET] +
-                     figures->counts->bypassed_bytes[STK_BYPASS_TIER] +
-                     figures->counts->bypassed_bytes[STK_BYPASS_MEMORY];
+                     figures->counts->bypassed_bytes[STK_BYPASS_TIER];
     uint64_t budget = (uint64_t)(figures->session->tier.shared->budget.blocks * STK_BLOCK_BYTES);
     if (bytes == 0) {
-        return NULL;
+        return advise_memory(figures);
     }
-    return must_format("%s found no room in the %s of the cache: name a larger place, --tier "
-                       "DIR:SIZE (a local disk)",
-                       size_text(more, bytes), size_text(whole, budget));
+    char *memory = memory_text(figures);
+    char *advice = must_format("%s found no room in the %s of the cache%s: name a larger place, "
+                               "--tier DIR:SIZE (a local disk)",
+                               size_text(more, bytes), size_text(whole, budget), memory);
+    free(memory);
+    return advice;
 }
 
 /* Returns the seconds of making batches in an epoch that does not wait for the origin. */

@@ -31,7 +31,7 @@ static char *announced_samples(const struct samples *samples, const struct reque
 
 static bool is_kept(const struct request *request, const struct session *session)
 {
-    return request->keep || atomic_load(&session->catalogue.header->kept) != 0;
+    return request->keep || session_is_kept(session);
 }
 
 static const char *stay(const struct request *request, const struct session *session)

@@ -49,6 +49,21 @@ START_TEST(room_comes_first)
 }
 END_TEST
 
+START_TEST(memory_is_not_room)
+{
+    made_pass(0, 100, 90, 1);
+    made_opens(0, 100, 0, 80);
+    made.tier.budget.blocks = 8192;
+    made.counts.bypassed[STK_BYPASS_MEMORY] = 4;
+    made.counts.bypassed_bytes[STK_BYPASS_MEMORY] = 4 << 20;
+    assert_advice(BOUND_FETCH, "memory was short for 4.0 MiB of files: a cache on a local disk");
+    made.counts.bypassed[STK_BYPASS_TIER] = 1;
+    made.counts.bypassed_bytes[STK_BYPASS_TIER] = 1 << 20;
+    assert_advice(BOUND_FETCH, "1.0 MiB found no room in the 4.0 MiB of the cache, and 4.0 MiB no "
+                               "free memory: name a larger place");
+}
+END_TEST
+
 START_TEST(a_loader_that_keeps_up)
 {
     made_pass(0, 10, 5, 1);
@@ -364,6 +379,7 @@ Suite *suite_advice(void)
     tcase_add_checked_fixture(opens, made_begin, made_end);
     tcase_add_test(opens, no_cache_no_advice);
     tcase_add_test(opens, room_comes_first);
+    tcase_add_test(opens, memory_is_not_room);
     tcase_add_test(opens, opens_where_no_loader_was_seen);
     tcase_add_test(opens, files_that_were_opened_once);
     tcase_add_test(opens, what_limits_reading_ahead);

@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "cli/out/summary_lines.h"
 #include "cli/summary/summary.h"
+#include "cli/run/shared_helper.h"
 #include "tests/unit/cli/made_run.h"
 
 /* Returns the summary as it is printed. The caller frees. */
@@ -198,6 +199,25 @@ START_TEST(ten_lines_of_eighty_columns)
 }
 END_TEST
 
+START_TEST(what_becomes_of_copies_that_are_not_shared_yet)
+{
+    static struct stk_catalogue_header header;
+    static struct stk_tier_shared memory = {.memory = 1};
+    struct session *session = &made.session;
+    session->catalogue.header = &header;
+    session->tier_count = 1;
+    ck_assert_str_eq(shared_helper_fate_of_left(session), "the next run does");
+    session->tiers[1].shared = &memory;
+    session->tier_count = 2;
+    ck_assert_ptr_nonnull(strstr(shared_helper_fate_of_left(session), "what is on a disk"));
+    session->tiers[0].shared = &memory;
+    ck_assert_ptr_nonnull(strstr(shared_helper_fate_of_left(session), "they go with the cache"));
+    header.kept = STK_KEPT;
+    ck_assert_str_eq(shared_helper_fate_of_left(session), "the next run does");
+    header.kept = STK_KEPT_NOT;
+}
+END_TEST
+
 Suite *suite_lines(void)
 {
     Suite *suite = suite_create("lines");
@@ -212,5 +232,6 @@ Suite *suite_lines(void)
     tcase_add_test(lines, why_opens_were_not_served);
     tcase_add_test(lines, a_large_file_that_is_read_by_blocks);
     tcase_add_test(lines, ten_lines_of_eighty_columns);
+    tcase_add_test(lines, what_becomes_of_copies_that_are_not_shared_yet);
     return suite;
 }
