@@ -227,6 +227,15 @@ bool removal_sweep(void)
     return any;
 }
 
+void removal_try_sweep(const char *home)
+{
+    int lock = lock_take(home, 0);
+    if (lock >= 0) {
+        removal_sweep_locked(home);
+    }
+    lock_release(lock);
+}
+
 /* Returns true if processes that use the catalogue may use a tier that is to go. */
 static bool knows_it(const struct tiers *tiers, const char *home)
 {

@@ -9,6 +9,9 @@
 
 /* Removes leftovers of dead runs. Returns true if there were any. */
 bool removal_sweep(void);
+/* Removes leftovers in this home before jobs without the command begin. Does nothing if another
+ * stoker holds the lock. */
+void removal_try_sweep(const char *home);
 
 /* The outcome of a removal. */
 struct removed_homes {

@@ -19,6 +19,7 @@
 #include "cli/out/summary_lines.h"
 #include "cli/out/shell_quote.h"
 #include "cli/report/recorder.h"
+#include "cli/run/removal.h"
 #include "cli/summary/summary.h"
 #include "cli/tiers/known_tiers.h"
 #include "cli/verbs/verbs.h"
@@ -182,6 +183,7 @@ static bool have_cache(struct request *request, char home[STK_HOME_BYTES])
     }
     struct refusal refusal = {.error = stk_home_find(home)};
     if (refusal.error == 0) {
+        removal_try_sweep(home);
         refusal = refusal_use_tiers(request, foresee, request);
     }
     if (refusal.error != 0) {

@@ -132,6 +132,17 @@ def test_a_catalogue_full_of_nonsense(jobs, place, origin, harm):
     assert ran.fills == 3
 
 
+def test_the_catalogue_of_another_version_before_a_job_script(jobs, place, origin):
+    """`stoker env` removes it: the programs of the job could not."""
+    source, mount = origin.files("nonsense", 3, 5000)
+    leave_nonsense(place, f"/dev/shm/{HOME}", "head -c 2000000")
+    said = jobs.stoker("env", "--path", mount)
+    assert "had an index of another version of Stoker: removed" in said.stderr
+    for _ in range(2):
+        jobs.preloaded(["diff", "-r", mount, source], mount)
+    assert "6 opens of 3 files, 50.0% from the cache" in jobs.stoker("env", "--end").stderr
+
+
 def test_the_catalogue_of_another_version_that_is_in_use(jobs, place, origin):
     """A program of that version has joined it: the run leaves it alone, and says what to do."""
     _, mount = origin.files("nonsense", 3, 5000)
