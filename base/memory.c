@@ -12,6 +12,11 @@
 
 #define GROUP_BYTES 1024
 
+#define MIB                (INT64_C(1) << 20)
+#define LITTLE_SHARE       20
+#define LEAST_LITTLE_BYTES (64 * MIB)
+#define MOST_LITTLE_BYTES  (2048 * MIB)
+
 static int64_t smaller(int64_t a, int64_t b)
 {
     return a < b ? a : b;
@@ -174,4 +179,10 @@ int64_t stk_memory_total_bytes(void)
     struct stk_memory_view view;
     stk_memory_look(&view);
     return smaller(view.machine.total, view.group.total);
+}
+
+int64_t stk_memory_little(int64_t total_bytes)
+{
+    int64_t share = total_bytes / LITTLE_SHARE;
+    return share < LEAST_LITTLE_BYTES ? LEAST_LITTLE_BYTES : smaller(share, MOST_LITTLE_BYTES);
 }

@@ -25,3 +25,5 @@ uint64_t stk_memory_group_id(void);
 /* Return the smaller of the machine's and the group's value. */
 int64_t stk_memory_available_bytes(void);
 int64_t stk_memory_total_bytes(void);
+/* Returns how much is little where there are this many bytes in all: what is left to the job. */
+int64_t stk_memory_little(int64_t total_bytes);

@@ -10,6 +10,7 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/shm.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
@@ -458,6 +459,35 @@ void stk_sys_restore_signals(const uint64_t *before)
 int stk_sys_mincore(void *address, size_t bytes, unsigned char *pages)
 {
     return (int)CALL3(mincore, address, bytes, pages);
+}
+
+/* ---- memory without a file ---- */
+
+static void *attach(int number)
+{
+    long at = CALL3(shmat, number, NULL, 0);
+    return at < 0 && at > -4096 ? NULL : (void *)at;
+}
+
+int stk_sys_shm_make(size_t bytes, void **mapped)
+{
+    int number = (int)CALL3(shmget, IPC_PRIVATE, bytes, IPC_CREAT | SHM_NORESERVE | 0600);
+    if (number < 0) {
+        return number;
+    }
+    *mapped = attach(number);
+    CALL3(shmctl, number, IPC_RMID, NULL); /* stays as long as it is mapped, and can be mapped */
+    return *mapped != NULL ? number : -ENOMEM;
+}
+
+void *stk_sys_shm_map(int number, size_t bytes)
+{
+    struct shmid_ds about;
+    uid_t self = stk_sys_geteuid();
+    bool ours = CALL3(shmctl, number, IPC_STAT, &about) == 0 && about.shm_perm.uid == self &&
+                about.shm_perm.cuid == self && (about.shm_perm.mode & 077) == 0 &&
+                about.shm_segsz == bytes;
+    return ours ? attach(number) : NULL;
 }
 
 pid_t stk_sys_getpid(void)

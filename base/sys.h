@@ -119,6 +119,14 @@ int stk_sys_madvise(void *address, size_t bytes, int advice);
  * of other users' files, all bits are set. */
 int stk_sys_mincore(void *address, size_t bytes, unsigned char *pages);
 
+/* Makes memory for this user alone, which takes pages only where it is touched, and maps it. It has
+ * no name in a file system, and goes with the last process that maps it. Returns its number, by
+ * which others map it, or -errno. */
+int stk_sys_shm_make(size_t bytes, void **mapped);
+/* Maps such memory if this user made it, and it has just so many bytes. NULL: it is another, or
+ * there is none. */
+void *stk_sys_shm_map(int number, size_t bytes);
+
 /* Blocks all signals for this thread, and gives the mask of before; the second restores it. */
 void stk_sys_block_signals(uint64_t *before);
 void stk_sys_restore_signals(const uint64_t *before);

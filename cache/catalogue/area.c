@@ -121,6 +121,102 @@ static void *map_window(struct stk_area_file *file, unsigned window, int fd)
     return keep_map(slot, mapped, extent.bytes);
 }
 
+/* Maps the window of a segment that lies in the file, if the file reaches so far. */
+static char *map_in_file(struct stk_area_file *file, enum stk_area_name name, uint32_t segment)
+{
+    struct stat stat;
+    struct stk_extent extent = stk_area_extent(name, segment);
+    int fd = reopen(file, &stat);
+    if (fd < 0) {
+        return NULL;
+    }
+    bool inside = stat.st_size >= extent.offset + (off_t)extent.bytes;
+    char *window = inside ? map_window(file, window_of(segment), fd) : NULL;
+    stk_sys_close(fd);
+    return window;
+}
+
+/* ---- beyond the file ---- */
+
+/* Stands behind a window of memory: it is that of this catalogue's window, and no other. */
+struct seal {
+    uint64_t dev, ino, window;
+};
+
+static size_t beyond_bytes(unsigned window)
+{
+    return window_extent(window).bytes + sizeof(struct seal);
+}
+
+static struct seal *seal_of(void *mapped, unsigned window)
+{
+    return (struct seal *)(void *)((char *)mapped + window_extent(window).bytes);
+}
+
+static char *map_beyond(struct stk_area_file *file, const struct stk_areas *areas, unsigned window)
+{
+    _Atomic(void *) *slot = &file->beyond[window];
+    void *known = atomic_load_explicit(slot, memory_order_acquire);
+    uint32_t number = atomic_load(&areas->beyond[window]);
+    if (known != NULL || number == 0) {
+        return known;
+    }
+    void *mapped = stk_sys_shm_map((int)(number - 1), beyond_bytes(window));
+    const struct seal wanted = {file->dev, file->ino, window};
+    if (mapped != NULL && memcmp(seal_of(mapped, window), &wanted, sizeof wanted) != 0) {
+        stk_sys_munmap(mapped, beyond_bytes(window));
+        return NULL;
+    }
+    return keep_map(slot, mapped, beyond_bytes(window));
+}
+
+/* Makes the memory of one window in the place of `before`, unless another process is faster. */
+static void make_beyond(struct stk_area_file *file, struct stk_areas *areas, unsigned window,
+                        uint32_t before)
+{
+    void *mapped = NULL;
+    int number = stk_sys_shm_make(beyond_bytes(window), &mapped);
+    if (number < 0) {
+        return;
+    }
+    *seal_of(mapped, window) = (struct seal){file->dev, file->ino, window};
+    if (atomic_compare_exchange_strong(&areas->beyond[window], &before, (uint32_t)number + 1)) {
+        keep_map(&file->beyond[window], mapped, beyond_bytes(window));
+    } else {
+        stk_sys_munmap(mapped, beyond_bytes(window));
+        map_beyond(file, areas, window);
+    }
+}
+
+bool stk_area_map_beyond(struct stk_area_file *file, const struct stk_areas *areas,
+                         uint32_t segment)
+{
+    return map_beyond(file, areas, window_of(segment)) != NULL;
+}
+
+void stk_area_hold_beyond(struct stk_area_file *file, struct stk_areas *areas, uint32_t segments,
+                          bool anew)
+{
+    for (unsigned i = 0; i < STK_AREA_WINDOWS; i++) {
+        uint32_t before = atomic_load(&areas->beyond[i]);
+        bool wanted = first_in_window(i) < segments && (before == 0 || anew);
+        if (map_beyond(file, areas, i) == NULL && wanted) {
+            make_beyond(file, areas, i, before);
+        }
+    }
+}
+
+uint32_t stk_area_count_beyond(const struct stk_area_file *file)
+{
+    unsigned window = 0;
+    while (window < STK_AREA_WINDOWS && file->beyond[window] != NULL) {
+        window++;
+    }
+    return first_in_window(window);
+}
+
+/* ---- items ---- */
+
 static void raise(_Atomic uint32_t *number, uint32_t to)
 {
     uint32_t now = atomic_load(number);
@@ -129,28 +225,37 @@ static void raise(_Atomic uint32_t *number, uint32_t to)
 }
 
 /* Looks at a segment that this process did not use yet. Returns its window's map, or NULL. */
-static char *look(struct stk_area_file *file, const struct stk_area_count *area,
+static char *look(struct stk_area_file *file, const struct stk_areas *areas,
                   enum stk_area_name name, uint32_t segment)
 {
-    struct stat stat;
-    struct stk_extent extent = stk_area_extent(name, segment);
-    if (segment >= atomic_load(&area->segments)) {
+    uint32_t segments = atomic_load(&areas->counts[name].segments);
+    if (segment >= stk_area_allocated(segments)) {
         return NULL;
     }
-    int fd = reopen(file, &stat);
-    if (fd < 0) {
-        return NULL;
+    if (segment >= stk_area_in_file(segments)) {
+        uint32_t unknown = 0;
+        atomic_compare_exchange_strong(&file->in_file[name], &unknown, segments);
+        return map_beyond(file, areas, window_of(segment));
     }
-    bool inside = stat.st_size >= extent.offset + (off_t)extent.bytes;
-    char *window = inside ? map_window(file, window_of(segment), fd) : NULL;
-    stk_sys_close(fd);
+    char *window = map_in_file(file, name, segment);
     if (window != NULL) {
         raise(&file->checked[name], segment + 1);
     }
     return window;
 }
 
-void *stk_area_item(struct stk_area_file *file, const struct stk_area_count areas[STK_AREAS],
+/* Returns the map of a segment's window, if this process has seen the segment there, or NULL. */
+static char *seen_window(struct stk_area_file *file, enum stk_area_name name, uint32_t segment)
+{
+    uint32_t segments = atomic_load_explicit(&file->in_file[name], memory_order_relaxed);
+    bool beyond = segment >= stk_area_in_file(segments);
+    _Atomic(void *) *windows = beyond ? file->beyond : file->windows;
+    bool seen =
+        beyond || segment < atomic_load_explicit(&file->checked[name], memory_order_acquire);
+    return seen ? atomic_load_explicit(&windows[window_of(segment)], memory_order_acquire) : NULL;
+}
+
+void *stk_area_item(struct stk_area_file *file, const struct stk_areas *areas,
                     enum stk_area_name name, uint32_t item)
 {
     const struct kind *kind = &kinds[name];
@@ -158,25 +263,23 @@ void *stk_area_item(struct stk_area_file *file, const struct stk_area_count area
     if (segment >= STK_AREA_SEGMENTS) {
         return NULL;
     }
-    unsigned window = window_of(segment);
-    char *map = atomic_load_explicit(&file->windows[window], memory_order_acquire);
-    if (map == NULL ||
-        segment >= atomic_load_explicit(&file->checked[name], memory_order_acquire)) {
-        map = look(file, &areas[name], name, segment);
+    char *map = seen_window(file, name, segment);
+    if (map == NULL) {
+        map = look(file, areas, name, segment);
     }
-    size_t pair = (segment - first_in_window(window)) * PAIR_BYTES;
+    size_t pair = (segment - first_in_window(window_of(segment))) * PAIR_BYTES;
     size_t within = item % kind->segment_items * kind->item_bytes;
     return map != NULL ? map + pair + kind->offset + within : NULL;
 }
 
-void stk_area_give_back(struct stk_area_file *file, struct stk_area_count areas[STK_AREAS],
+void stk_area_give_back(struct stk_area_file *file, struct stk_areas *areas,
                         enum stk_area_name name, uint32_t item)
 {
     uint32_t next = item + 1;
     void *at = stk_area_item(file, areas, name, item);
     if (at != NULL) {
         memset(at, 0, kinds[name].item_bytes);
-        atomic_compare_exchange_strong(&areas[name].next, &next, item);
+        atomic_compare_exchange_strong(&areas->counts[name].next, &next, item);
     }
 }
 
@@ -185,6 +288,9 @@ void stk_area_unmap(struct stk_area_file *file)
     for (unsigned i = 0; i < STK_AREA_WINDOWS; i++) {
         if (file->windows[i] != NULL) {
             stk_sys_munmap(file->windows[i], window_extent(i).bytes);
+        }
+        if (file->beyond[i] != NULL) {
+            stk_sys_munmap(file->beyond[i], beyond_bytes(i));
         }
     }
 }

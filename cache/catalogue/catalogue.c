@@ -1,7 +1,7 @@
 /*
  * The catalogue: its file and its index. See cache/catalogue/catalogue.h. Layout of the file:
  * header, further tables of changes, areas of nodes and records; offsets are computed, not stored,
- * and what is not allocated yet is a hole.
+ * and what is not allocated yet is a hole. The areas may go on beyond it (cache/catalogue/area.h).
  */
 #include "cache/catalogue/catalogue.h"
 
@@ -15,12 +15,13 @@
 
 #include "base/clock.h"
 #include "base/invariant.h"
+#include "base/memory.h"
 #include "base/sys.h"
 #include "base/text.h"
 #include "cache/catalogue/shared_file.h"
 #include "cache/catalogue/shm_floor.h"
 
-#define MAGIC               UINT64_C(0x30312d72656b6f74) /* changes with the layout */
+#define MAGIC               UINT64_C(0x31312d72656b6f74) /* changes with the layout */
 #define FILE_LEAF           "/catalogue"
 #define FIRST_CHANGES_BYTES (1u << 20)
 #define NO_ITEM             UINT32_MAX
@@ -34,6 +35,11 @@
 
 _Static_assert(sizeof(struct stk_catalogue_header) <= HEADER_BYTES, "the header has its room");
 _Static_assert(1u << CHILD_BITS == STK_NODE_CHILDREN, "each child has its bits");
+
+static int64_t smaller(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
 
 /* Level 1 is eight times the table in the header, level 2 sixteen times that. */
 static struct stk_extent changes_extent(unsigned level)
@@ -76,60 +82,125 @@ static void pay_back(struct stk_budget *budget, int64_t blocks, bool first)
     }
 }
 
+/* The next segment or table: the word that counts it, and that word's value now. */
+struct growth {
+    _Atomic uint32_t *count;
+    uint32_t seen;
+    struct stk_extent extent;
+    bool first;  /* of the records */
+    bool beyond; /* it may lie beyond the file */
+};
+
+static bool is_in_file(uint32_t seen)
+{
+    return stk_area_in_file(seen) == UINT32_MAX;
+}
+
+/* Returns how many bytes the catalogue may take of the memory now. */
+static int64_t memory_left(void)
+{
+    return stk_memory_available_bytes() - stk_memory_little(stk_memory_total_bytes());
+}
+
+/* Allocates in the file, or else takes memory beyond it. Returns the count's next value, or 0 if
+ * there is no room. */
+static uint32_t allocate(struct stk_catalogue *catalogue, const struct growth *growth)
+{
+    int64_t bytes = (int64_t)growth->extent.bytes;
+    if (is_in_file(growth->seen) && stk_shm_growth(catalogue->file.path) >= bytes &&
+        stk_area_allocate(&catalogue->file, growth->extent) == 0) {
+        return growth->seen + 1;
+    }
+    uint32_t segment = stk_area_allocated(growth->seen);
+    bool beyond = growth->beyond && memory_left() >= bytes &&
+                  stk_area_map_beyond(&catalogue->file, &catalogue->header->areas, segment);
+    uint32_t seen = is_in_file(growth->seen) ? stk_area_end_file(segment) : growth->seen;
+    return beyond ? seen + 1 : 0;
+}
+
 /*
- * Allocates the extent that follows `count` allocated ones and counts it. Two processes may
- * allocate the same one, which does no harm; one of them counts and pays.
+ * Makes room for the growth and counts it. Two processes may allocate the same segment, which does
+ * no harm; one of them counts and pays.
  */
-static bool grow(struct stk_catalogue *catalogue, _Atomic uint32_t *count, uint32_t seen,
-                 struct stk_extent extent)
+static bool grow(struct stk_catalogue *catalogue, struct growth growth)
 {
     struct stk_budget *budget = payer(catalogue);
-    int64_t blocks = stk_budget_blocks_of(extent.bytes, STK_BLOCK_BYTES);
-    bool first = count == &catalogue->header->areas[STK_AREA_RECORDS].segments && seen == 0;
-    if (!pay(budget, blocks, first)) {
-        return atomic_load(count) > seen; /* each of them has reserved for it, and one is through */
+    int64_t blocks = stk_budget_blocks_of(growth.extent.bytes, STK_BLOCK_BYTES);
+    if (!pay(budget, blocks, growth.first)) {
+        /* each of them has reserved for it, and one is through */
+        return stk_area_allocated(atomic_load(growth.count)) > stk_area_allocated(growth.seen);
     }
-    bool allocated = stk_shm_growth(catalogue->file.path) >= (int64_t)extent.bytes &&
-                     stk_area_allocate(&catalogue->file, extent) == 0;
-    bool counted = allocated && atomic_compare_exchange_strong(count, &seen, seen + 1);
+    uint32_t grown = allocate(catalogue, &growth);
+    bool counted = grown != 0 && atomic_compare_exchange_strong(growth.count, &growth.seen, grown);
     if (!counted) {
-        pay_back(budget, blocks, first);
+        pay_back(budget, blocks, growth.first);
     }
-    return allocated;
+    return grown != 0;
+}
+
+/* Returns how many bytes the file can grow by. */
+static int64_t file_left(const struct stk_catalogue *catalogue)
+{
+    struct statfs fs;
+    bool known = stk_sys_statfs(catalogue->file.path, &fs) == 0;
+    int64_t left = known ? (int64_t)fs.f_bavail * fs.f_bsize : 0;
+    int64_t growth = smaller(stk_shm_growth(catalogue->file.path), left);
+    return growth > 0 ? growth : 0;
+}
+
+/* Returns how many files more may be known in memory beyond the file, of `segments` that exist. */
+static int64_t files_beyond(const struct stk_catalogue *catalogue, uint32_t segments)
+{
+    uint32_t windows = stk_area_count_beyond(&catalogue->file);
+    int64_t room = windows > segments ? (int64_t)(windows - segments) * STK_SEGMENT_RECORDS : 0;
+    int64_t left = memory_left() / FILE_BYTES;
+    return smaller(room, left > 0 ? left : 0);
 }
 
 int64_t stk_catalogue_capacity(const struct stk_catalogue *catalogue, int64_t spare_blocks)
 {
     const struct stk_budget *budget = payer(catalogue);
     const int64_t most = (int64_t)STK_AREA_SEGMENTS * STK_SEGMENT_RECORDS;
-    uint32_t segments = atomic_load(&catalogue->header->areas[STK_AREA_RECORDS].segments);
-    int64_t bytes = stk_shm_growth(catalogue->file.path);
+    uint32_t segments = stk_area_allocated(
+        atomic_load(&catalogue->header->areas.counts[STK_AREA_RECORDS].segments));
+    int64_t more = file_left(catalogue) / FILE_BYTES + files_beyond(catalogue, segments);
     if (budget != NULL) {
         int64_t blocks = stk_budget_headroom_left(budget) + spare_blocks;
-        bytes = blocks < bytes / STK_BLOCK_BYTES ? blocks * STK_BLOCK_BYTES : bytes;
+        more = smaller(more, blocks * STK_BLOCK_BYTES / FILE_BYTES);
     }
     uint32_t first = budget != NULL && segments == 0; /* which is not of the headroom */
-    int64_t files = (int64_t)(segments + first) * STK_SEGMENT_RECORDS;
-    files += bytes > 0 ? bytes / FILE_BYTES : 0;
-    return files < most ? files : most;
+    return smaller((int64_t)(segments + first) * STK_SEGMENT_RECORDS + more, most);
+}
+
+void stk_catalogue_extend(struct stk_catalogue *catalogue, int64_t files, bool alone)
+{
+    bool fits = file_left(catalogue) / FILE_BYTES >= files;
+    int64_t segments = fits ? 0 : (files + STK_SEGMENT_RECORDS - 1) / STK_SEGMENT_RECORDS;
+    stk_area_hold_beyond(&catalogue->file, &catalogue->header->areas,
+                         (uint32_t)smaller(segments, STK_AREA_SEGMENTS), alone);
 }
 
 /* Makes sure that the segment of this item is allocated. */
 static bool ensure(struct stk_catalogue *catalogue, enum stk_area_name name, uint32_t item)
 {
-    _Atomic uint32_t *count = &catalogue->header->areas[name].segments;
+    _Atomic uint32_t *count = &catalogue->header->areas.counts[name].segments;
     uint32_t segment = stk_area_segment(name, item);
-    if (segment >= STK_AREA_SEGMENTS) {
+    uint32_t seen = atomic_load(count);
+    if (segment >= STK_AREA_SEGMENTS || segment > stk_area_allocated(seen)) {
         return false;
     }
-    return segment < atomic_load(count) ||
-           grow(catalogue, count, segment, stk_area_extent(name, segment));
+    return segment < stk_area_allocated(seen) ||
+           grow(catalogue, (struct growth){.count = count,
+                                           .seen = seen,
+                                           .extent = stk_area_extent(name, segment),
+                                           .first = name == STK_AREA_RECORDS && segment == 0,
+                                           .beyond = true});
 }
 
 /* Returns an item that no other process has, all zero, or NO_ITEM if there is no room. */
 static uint32_t take(struct stk_catalogue *catalogue, enum stk_area_name name)
 {
-    _Atomic uint32_t *next = &catalogue->header->areas[name].next;
+    _Atomic uint32_t *next = &catalogue->header->areas.counts[name].next;
     uint32_t item = atomic_load(next);
     do {
         if (!ensure(catalogue, name, item)) {
@@ -141,12 +212,12 @@ static uint32_t take(struct stk_catalogue *catalogue, enum stk_area_name name)
 
 static void *item_at(struct stk_catalogue *catalogue, enum stk_area_name name, uint32_t item)
 {
-    return stk_area_item(&catalogue->file, catalogue->header->areas, name, item);
+    return stk_area_item(&catalogue->file, &catalogue->header->areas, name, item);
 }
 
 static void give_back(struct stk_catalogue *catalogue, enum stk_area_name name, uint32_t item)
 {
-    stk_area_give_back(&catalogue->file, catalogue->header->areas, name, item);
+    stk_area_give_back(&catalogue->file, &catalogue->header->areas, name, item);
 }
 
 /* ---- opening ---- */
@@ -168,8 +239,8 @@ static int initialise(int fd, const void *unused)
     }
     header->magic = MAGIC;
     header->bytes = sizeof *header;
-    atomic_store(&header->areas[STK_AREA_NODES].segments, FIRST_SEGMENTS);
-    atomic_store(&header->areas[STK_AREA_NODES].next, ROOT_NODES);
+    atomic_store(&header->areas.counts[STK_AREA_NODES].segments, FIRST_SEGMENTS);
+    atomic_store(&header->areas.counts[STK_AREA_NODES].next, ROOT_NODES);
     stk_sys_munmap(header, HEADER_BYTES);
     return 0;
 }
@@ -463,7 +534,9 @@ _Atomic uint64_t *stk_catalogue_changes(struct stk_catalogue *catalogue, unsigne
     *buckets = extent.bytes / (STK_CHANGES_SLOTS * sizeof(uint64_t));
     uint32_t there = atomic_load(count);
     bool allocated =
-        there >= level || (create && there == level - 1 && grow(catalogue, count, there, extent));
+        there >= level ||
+        (create && there == level - 1 &&
+         grow(catalogue, (struct growth){.count = count, .seen = there, .extent = extent}));
     return allocated ? stk_area_map(&catalogue->file, &catalogue->changes[level - 1], extent)
                      : NULL;
 }

@@ -9,8 +9,8 @@
  * when the index grows, and no step doubles it. It takes 15 to 25 bytes a file, from 50,000 files
  * on. The records (cache/catalogue/record.h) are numbered from 1.
  *
- * Nodes and records lie in areas that grow (cache/catalogue/area.h). The catalogue is only a
- * memory: the origin answers what it does not.
+ * Nodes and records lie in areas that grow (cache/catalogue/area.h), also beyond the file where its
+ * file system is small. The catalogue is only a memory: the origin answers what it does not.
  *
  * Nothing in it is trusted to be well formed, since other processes of this user can write to it.
  * Whatever it holds, no function crashes, loops or waits without bound. An open gets the origin, or
@@ -86,7 +86,7 @@ struct stk_catalogue_header {
     uint64_t bytes;          /* of this header */
     _Atomic uint32_t closed; /* 1: about to be removed; nothing may be added */
     _Atomic uint32_t kept;   /* enum stk_kept */
-    struct stk_area_count areas[STK_AREAS];
+    struct stk_areas areas;
     /* The other user's run (stk_run_number) whose processes joined the catalogue last; 0: none. */
     _Atomic uint32_t kept_by_run;
     struct stk_tier_shared tiers[STK_TIERS];
@@ -136,6 +136,13 @@ bool stk_catalogue_is_current(const struct stk_catalogue *catalogue);
  * many. Entries leave `spare_blocks` of the budget that pays for the catalogue, beside the
  * headroom. */
 int64_t stk_catalogue_capacity(const struct stk_catalogue *catalogue, int64_t spare_blocks);
+/*
+ * Lets the catalogue know so many files where its file system is too small: gives it memory beyond
+ * its file. That memory stays as long as the catalogue is open here, or in a process that uses it.
+ * `alone`: no other run is at work, so memory that this process cannot map is gone, and is replaced
+ * by new. The files known there are known no more.
+ */
+void stk_catalogue_extend(struct stk_catalogue *catalogue, int64_t files, bool alone);
 
 /* Returns the number of the record with this key, or 0. */
 uint32_t stk_catalogue_find(struct stk_catalogue *catalogue, struct stk_hash128 key);

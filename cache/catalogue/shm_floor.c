@@ -30,5 +30,5 @@ int64_t stk_shm_growth(const char *home)
     struct stat shared, stat;
     bool same = stk_sys_fstatat(AT_FDCWD, "/dev/shm", &shared, 0) == 0 &&
                 stk_sys_fstatat(AT_FDCWD, home, &stat, 0) == 0 && stat.st_dev == shared.st_dev;
-    return same ? stk_shm_room(home, STK_SHM_STAYS) : INT64_MAX;
+    return same ? stk_shm_room(home, STK_SHM_GROWS) : INT64_MAX;
 }

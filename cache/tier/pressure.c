@@ -13,11 +13,9 @@
 #include "cache/origin/entry_name.h"
 
 #define MIB           (INT64_C(1) << 20)
-#define SHARE         20
-#define LEAST_BYTES   (64 * MIB)
 #define MOST_BYTES    (2048 * MIB)
 #define PAUSE_NS      (STK_NS_PER_S / 10)
-#define PAUSE_BYTES   (LEAST_BYTES / 4)
+#define PAUSE_BYTES   (16 * MIB)
 #define JOB_LOOKS     512
 #define TAKEN_BYTES   20000 /* by a thread of the job while an entry goes */
 #define GROUP_HOLD_NS STK_NS_PER_S
@@ -25,11 +23,6 @@
 static int64_t within(int64_t number, int64_t least, int64_t most)
 {
     return number < least ? least : number < most ? number : most;
-}
-
-int64_t stk_pressure_little(int64_t total_bytes)
-{
-    return within(total_bytes / SHARE, LEAST_BYTES, MOST_BYTES);
 }
 
 /* ---- verdicts ---- */
@@ -87,7 +80,7 @@ static struct needs needs_of(int64_t little, int64_t entries)
 
 static struct needs machine_needs(const struct stk_tier *tier, const struct stk_memory_view *view)
 {
-    return needs_of(stk_pressure_little(view->machine.total),
+    return needs_of(stk_memory_little(view->machine.total),
                     atomic_load(&tier->shared->budget.used_inodes));
 }
 
@@ -98,7 +91,7 @@ static struct needs group_needs(const struct stk_tier *tier, const struct stk_me
     int64_t total = view->group.total;
     int64_t own = atomic_load(&find_verdict(tier)->entries);
     int64_t all = atomic_load(&tier->shared->budget.used_inodes);
-    return tier->guarded ? needs_of(stk_pressure_little(total), own < all ? own : all)
+    return tier->guarded ? needs_of(stk_memory_little(total), own < all ? own : all)
                          : (struct needs){total - total / 8, total / 4};
 }
 

@@ -3,12 +3,12 @@
  * was computed when the run began. When little memory is left, no entry is admitted; when very
  * little is left, entries are removed.
  *
- * Little is a twentieth of the memory of the machine or the control group, from 64 MiB to 2 GiB;
- * very little is half of that. Both rise by what the job may take while all entries go. A thread
- * takes 2 GB/s, and the kernel needs 10 us for an entry however small. So both rise by 20 KB for
- * each entry, up to 2 GiB. A control group counts for its own processes alone: each group has one
- * verdict, and only entries that were charged to a group are removed for it. Where no command
- * watches, little is seven eighths of a group's limit, and very little a quarter.
+ * Little is a twentieth of the memory of the machine or the control group, from 64 MiB to 2 GiB
+ * (base/memory.h); very little is half of that. Both rise by what the job may take while all
+ * entries go. A thread takes 2 GB/s, and the kernel needs 10 us for an entry however small. So both
+ * rise by 20 KB for each entry, up to 2 GiB. A control group counts for its own processes alone:
+ * each group has one verdict, and only entries that were charged to a group are removed for it.
+ * Where no command watches, little is seven eighths of a group's limit, and very little a quarter.
  *
  * In the file system of the job's shared memory, the floor must remain free
  * (cache/catalogue/shm_floor.h).
@@ -21,9 +21,6 @@
 #include <stdint.h>
 
 #include "cache/tier/tier.h"
-
-/* Returns how much is little where there are this many bytes in all. */
-int64_t stk_pressure_little(int64_t total_bytes);
 
 /* Returns true if this tier may take an entry of so many bytes. One process of a group looks at the
  * memory ten times a second and after every 16 MiB, for all of the group. The bytes count because a

@@ -148,6 +148,20 @@ static int open_catalogue(struct session *session)
     return error != 0 ? error : stk_catalogue_open(&session->catalogue, session->home, true);
 }
 
+/* Returns how many files the tiers can hold: each takes a page, or a block of its file system. */
+static int64_t most_files(const struct session *session)
+{
+    int64_t files = 0;
+    for (unsigned i = 0; i < session->tier_count; i++) {
+        const struct stk_tier_shared *tier = session->tiers[i].shared;
+        int64_t each = stk_budget_blocks_of(1, tier->block_bytes);
+        int64_t fit = atomic_load(&tier->budget.blocks) / each;
+        int64_t inodes = atomic_load(&tier->budget.inodes);
+        files += fit < inodes ? fit : inodes;
+    }
+    return files;
+}
+
 static struct refusal begin_locked(struct session *session, struct request *request)
 {
     bool alone = live_count(session->home).runs == 0;
@@ -164,6 +178,7 @@ static struct refusal begin_locked(struct session *session, struct request *requ
     if (refusal.error != 0) {
         return refusal;
     }
+    stk_catalogue_extend(&session->catalogue, most_files(session), alone);
     samples_begin(&session->samples, request, &session->tier, session->tally);
     if (request->keep) {
         atomic_store(&session->catalogue.header->kept, STK_KEPT);

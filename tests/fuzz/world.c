@@ -300,10 +300,10 @@ static void keep_catalogue(void)
     world.catalogue_bytes = stat_.st_size;
     keep_part(&world.header, catalogue->header, sizeof *catalogue->header);
     keep_part(&world.index,
-              stk_area_item(&catalogue->file, catalogue->header->areas, STK_AREA_NODES, 0),
+              stk_area_item(&catalogue->file, &catalogue->header->areas, STK_AREA_NODES, 0),
               STK_SEGMENT_NODES * sizeof(struct stk_index_node));
     keep_part(&world.records,
-              stk_area_item(&catalogue->file, catalogue->header->areas, STK_AREA_RECORDS, 0),
+              stk_area_item(&catalogue->file, &catalogue->header->areas, STK_AREA_RECORDS, 0),
               STK_SEGMENT_RECORDS * sizeof(struct stk_record));
     for (unsigned i = 0; i < world.count; i++) {
         find_record(&world.files[i]);

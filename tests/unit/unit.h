@@ -20,6 +20,7 @@ Suite *suite_lines(void);
 Suite *suite_lookup(void);
 Suite *suite_blocks(void);
 Suite *suite_budget(void);
+Suite *suite_beyond(void);
 Suite *suite_catalogue(void);
 Suite *suite_claim(void);
 Suite *suite_content(void);

@@ -15,7 +15,7 @@ static struct stk_catalogue catalogue;
 
 static void count_states(unsigned states[4])
 {
-    uint32_t last = atomic_load(&catalogue.header->areas[STK_AREA_RECORDS].next);
+    uint32_t last = atomic_load(&catalogue.header->areas.counts[STK_AREA_RECORDS].next);
     for (uint32_t number = 1; number <= last; number++) {
         const struct stk_record *record = stk_catalogue_record(&catalogue, number);
         if (record != NULL) {

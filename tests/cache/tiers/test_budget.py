@@ -177,6 +177,27 @@ def test_a_small_shared_memory_and_a_disk(jobs, place, origin, scratch, docker_s
         assert "running uncached" in ran.stderr and ran.opens == 0
 
 
+def test_more_files_than_a_small_shared_memory_can_know(jobs, place, scratch):
+    """A /dev/shm with room for the index of some 4,000 files, and a disk: all 12,000 are served. A kept index loses
+    what it knew beyond /dev/shm. A later run finds the entries all the same, and replaces it."""
+    mount_tmpfs(place, "/dev/shm", size="36m")
+    data, disk = scratch / "many", scratch / "disk"
+    data.mkdir()
+    disk.mkdir()
+    for number in range(12000):
+        (data / str(number)).write_bytes(b"x")
+    settle()
+    command = ["sh", "-c", 'for epoch in 1 2; do find "$0" -type f -print0 | xargs -0 cat; done >/dev/null', data]
+    for flags in (["--keep"], []):
+        ran = jobs.run(command, path=data, tier=str(disk), flags=flags, env={"STOKER_AHEAD": "off"})
+        assert "the index of the cache" not in ran.stderr
+        assert ran.epoch(2)["opens"] == 12000 and ran.epoch(2)["hits"] == 12000
+        if flags:
+            room = place.run(["sh", "-c", "df -B1 --output=avail /dev/shm | tail -1"])
+            assert int(room.stdout) > 32 * MIB
+    assert ran.fills == 0
+
+
 @pytest.mark.parametrize("how", ["budget", "preload", "preload with a budget"])
 def test_a_named_budget_leaves_the_job_its_shared_memory(jobs, origin, programs, docker_shm, how):
     """40 MiB of 64 for the job, whatever was allowed to us."""

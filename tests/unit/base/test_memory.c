@@ -4,7 +4,6 @@
 #include <unistd.h>
 
 #include "base/memory.h"
-#include "cache/tier/pressure.h"
 
 #define MIB (INT64_C(1) << 20)
 
@@ -21,9 +20,9 @@ END_TEST
 
 START_TEST(little_memory)
 {
-    ck_assert_int_eq(stk_pressure_little(MIB), 64 * MIB);
-    ck_assert_int_eq(stk_pressure_little(20000 * MIB), 1000 * MIB);
-    ck_assert_int_eq(stk_pressure_little(INT64_MAX), 2048 * MIB);
+    ck_assert_int_eq(stk_memory_little(MIB), 64 * MIB);
+    ck_assert_int_eq(stk_memory_little(20000 * MIB), 1000 * MIB);
+    ck_assert_int_eq(stk_memory_little(INT64_MAX), 2048 * MIB);
 }
 END_TEST
 

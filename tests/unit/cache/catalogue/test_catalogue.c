@@ -50,7 +50,7 @@ static void open_new(void)
 
 static uint32_t segments_of(enum stk_area_name name)
 {
-    return atomic_load(&catalogue.header->areas[name].segments);
+    return atomic_load(&catalogue.header->areas.counts[name].segments);
 }
 
 static const char *file(void)
@@ -241,7 +241,7 @@ START_TEST(equal_tags)
         key.high++;
         ck_assert_uint_eq(stk_catalogue_find(&catalogue, key), 0);
     }
-    ck_assert_uint_lt(atomic_load(&catalogue.header->areas[STK_AREA_NODES].next), 2048);
+    ck_assert_uint_lt(atomic_load(&catalogue.header->areas.counts[STK_AREA_NODES].next), 2048);
 }
 END_TEST
 
@@ -461,10 +461,10 @@ START_TEST(an_index_in_circles)
     for (uint64_t i = 0; i < 7; i++) {
         ck_assert_uint_ne(put(&catalogue, (struct stk_hash128){.low = i, .high = key.high}, i), 0);
     }
-    uint32_t next = atomic_load(&catalogue.header->areas[STK_AREA_NODES].next);
+    uint32_t next = atomic_load(&catalogue.header->areas.counts[STK_AREA_NODES].next);
     const uint32_t wrong[] = {next - 2, 1, next, UINT32_MAX};
     struct stk_index_node *node =
-        stk_area_item(&catalogue.file, catalogue.header->areas, STK_AREA_NODES, next - 2);
+        stk_area_item(&catalogue.file, &catalogue.header->areas, STK_AREA_NODES, next - 2);
     for (unsigned i = 0; i < 4; i++) {
         for (unsigned child = 0; child < STK_NODE_CHILDREN; child++) {
             atomic_store(&node->children[child], wrong[i]);
@@ -517,7 +517,7 @@ START_TEST(unlinked_and_replaced_while_mapped)
     }
     ck_assert_uint_le(known, STK_SEGMENT_RECORDS);
     ck_assert_uint_eq(stk_catalogue_find(&newer, key_of(1)), 0);
-    ck_assert_uint_eq(atomic_load(&newer.header->areas[STK_AREA_RECORDS].segments), 0);
+    ck_assert_uint_eq(atomic_load(&newer.header->areas.counts[STK_AREA_RECORDS].segments), 0);
 }
 END_TEST
 

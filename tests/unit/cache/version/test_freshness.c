@@ -171,7 +171,7 @@ START_TEST(what_grows_is_not_remembered)
     UNIT_NEEDS_PRIVATE();
     box_open();
     box.cache.options.min_age_ns = 60 * STK_NS_PER_S;
-    uint32_t first = atomic_load(&box.cache.catalogue.header->areas[STK_AREA_RECORDS].next);
+    uint32_t first = atomic_load(&box.cache.catalogue.header->areas.counts[STK_AREA_RECORDS].next);
     for (int i = 0; i < 100; i++) {
         char text[128];
         memset(text, 'x', sizeof text);
@@ -180,7 +180,7 @@ START_TEST(what_grows_is_not_remembered)
         box_learn("log");
         ck_assert(!box_open_file("log"));
     }
-    ck_assert_uint_eq(atomic_load(&box.cache.catalogue.header->areas[STK_AREA_RECORDS].next),
+    ck_assert_uint_eq(atomic_load(&box.cache.catalogue.header->areas.counts[STK_AREA_RECORDS].next),
                       first);
 }
 END_TEST

@@ -128,7 +128,7 @@ START_TEST(no_room_in_the_index)
     box_write("file", "hello");
     box_write("other", "hello");
     ck_assert(box_open_file("other"));
-    struct stk_area_count *areas = box.cache.catalogue.header->areas;
+    struct stk_area_count *areas = box.cache.catalogue.header->areas.counts;
     stk_budget_set(&box.cache.tier.shared->budget, 0, 0);
     uint32_t segments = atomic_load(&areas[STK_AREA_NODES].segments);
     atomic_store(&areas[STK_AREA_NODES].next, segments * STK_SEGMENT_NODES);
