@@ -41,7 +41,7 @@ LINK = $(CC) $(CFLAGS) -fno-lto
 COMPILE_SAN := $(if $(SAN),-DSTK_INVARIANTS -fsanitize=$(SAN) -fno-sanitize-recover=all -fno-omit-frame-pointer)
 LINK_SAN := $(if $(SAN),-fsanitize=$(SAN))
 
-# All of a room, with its sub-rooms. Where `find` is not sorted, a build would differ from one machine to the next.
+# All of a folder, with the folders below it. Where `find` is not sorted, a build would differ from one machine to the next.
 C_SOURCES := $(sort $(shell find base cache store ring gpu preload cli decode wrappers/python/core -name '*.c'))
 of = $(filter $(addsuffix /%,$(1)),$(C_SOURCES))
 BASE := $(call of,base)
@@ -191,7 +191,7 @@ $(B)/obj:
 
 -include $(shell find $(B)/obj $(B)/checked -name '*.d' 2>/dev/null)
 
-arrows: ## check that the rooms include each other only downwards
+arrows: ## check that the folders include each other only downwards
 	@scripts/arrows.sh
 
 demo: ## show what it does: a training run on real photographs, without and with Stoker

@@ -1,5 +1,5 @@
 /*
- * Compares, folds and splits paths by their letters. Nothing here asks the kernel; other rooms
+ * Compares, folds and splits paths by their letters. Nothing here asks the kernel; other folders
  * decide what a path means. All functions are safe in threads, after fork and in signal handlers.
  */
 #pragma once

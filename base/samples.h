@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define STK_SAMPLES_ROOM        "samples" /* the directory in a tier's home that holds its stores */
+#define STK_SAMPLES_DIRECTORY   "samples" /* the directory in a tier's home that holds its stores */
 #define STK_SAMPLES_NAME_BYTES  64
 #define STK_SAMPLES_BOOT_DIGITS 8 /* at the end of the name */
 

@@ -98,7 +98,7 @@ static void keep(struct stk_cache *cache)
 static int join_kept(struct stk_cache *cache, char home[STK_HOME_BYTES])
 {
     int error = stk_home_find(home);
-    error = error == 0 ? stk_home_ensure_room(home, "runs") : error;
+    error = error == 0 ? stk_home_ensure_directory(home, "runs") : error;
     error = error == 0 ? stk_catalogue_join(&cache->catalogue, home, true) : error;
     if (error != 0) {
         return error;

@@ -1,5 +1,5 @@
 /*
- * One process's view of the cache, which the rooms above this one work on: the catalogue, the
+ * One process's view of the cache, which the folders above this one work on: the catalogue, the
  * tiers, the covered roots and the run. cache/cache.h is what programs include.
  */
 #pragma once

@@ -42,9 +42,9 @@ def archives(link_map):
 
 
 def includes(header):
-    rooms = "base", "cache", "preload", "cli", "decode", "store", "ring", "gpu", "wrappers"
+    folders = "base", "cache", "preload", "cli", "decode", "store", "ring", "gpu", "wrappers"
     return any(f"#include <{header}>" in path.read_text()
-               for room in rooms for path in (ROOT / room).rglob("*.c"))
+               for folder in folders for path in (ROOT / folder).rglob("*.c"))
 
 
 def parts(maps):

@@ -152,7 +152,7 @@ static int find_free(const struct stk_ring *ring, size_t bytes)
 
 /* Returns the number of an empty place in the ring, for which the oldest slot may have to be
  * dropped. */
-static int find_room(struct stk_ring *ring)
+static int find_place(struct stk_ring *ring)
 {
     for (int i = 0; i < STK_RING_SLOTS; i++) {
         if (!is_there(&ring->slots[i])) {
@@ -170,17 +170,17 @@ static int find_room(struct stk_ring *ring)
 static int make(struct stk_ring *ring, size_t bytes)
 {
     struct stk_slot_name name = {ring->name, ring->numbers++};
-    int room = find_room(ring);
-    if (room < 0) {
-        return room;
+    int place = find_place(ring);
+    if (place < 0) {
+        return place;
     }
-    struct stk_ring_slot *slot = &ring->slots[room];
+    struct stk_ring_slot *slot = &ring->slots[place];
     int fd = stk_slot_make(&slot->slot, bytes, name);
     if (fd < 0) {
         return fd;
     }
     slot->fd = fd;
-    return room;
+    return place;
 }
 
 int stk_ring_take(struct stk_ring *ring, size_t bytes)

@@ -1,31 +1,31 @@
 #!/bin/sh
-# Checks the house's plan, scripts/rooms.txt, against what the files include and import:
+# Checks the house's plan, scripts/folders.txt, against what the files include and import:
 # - Each folder has a row, and includes only from the folders of its row, which are of rows above. It does include from
 #   each folder that the row names.
 # - A library's header is included only where the plan says so.
-# - Each room of the Python package imports only what its row says, never by the name `stoker`, which may be
+# - Each folder of the Python package imports only what its row says, never by the name `stoker`, which may be
 #   a module of the program's.
-# - There is no circle between units (x.c with x.h), nor between the modules of a room of the Python package.
+# - There is no circle between units (x.c with x.h), nor between the modules of a folder of the Python package.
 # - No folder has more than 20 .c files, or lacks README.md where there are more than 3 files.
 # - No header name is there twice, and there is no tag of a header.
 set -eu
 cd "$(dirname "$0")/.."
-rooms='base cache preload cli decode store ring gpu wrappers'
+folders='base cache preload cli decode store ring gpu wrappers'
 package=wrappers/python/stoker
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 
-# shellcheck disable=SC2086  # rooms are words
+# shellcheck disable=SC2086  # folders are words
 includes() {
-    find $rooms -name '*.[ch]' -o -name '*.cu' -o -name README.md | sed 's/^/file /'
-    grep -rE '^(struct|union|enum) [a-z0-9_]+ \{' $rooms --include='*.[ch]' |
+    find $folders -name '*.[ch]' -o -name '*.cu' -o -name README.md | sed 's/^/file /'
+    grep -rE '^(struct|union|enum) [a-z0-9_]+ \{' $folders --include='*.[ch]' |
         sed -E 's/^([^:]*):[a-z]+ ([a-z0-9_]+).*/tag \1 \2/'
-    grep -rE '^#include [<"]' $rooms --include='*.[ch]' --include='*.cu' |
+    grep -rE '^#include [<"]' $folders --include='*.[ch]' --include='*.cu' |
         sed -nE 's/^([^:]*):#include "([^"]*)".*/ours \1 \2/p; s/^([^:]*):#include <([^>]*)>.*/library \1 \2/p'
 }
 
 imports() {
-    find "$package" -mindepth 1 -maxdepth 1 -type d -name '_[!_]*' | sed 's/^/room /'
+    find "$package" -mindepth 1 -maxdepth 1 -type d -name '_[!_]*' | sed 's/^/package /'
     grep -rnE '^ *(from|import) +(\.\.|_?stoker|(PIL|numpy|torch|torchvision)\b)|import_module\(' \
         "$package"/_*/ --include='*.py' | sed -E 's/^([^:]*:[0-9]+):/import \1 /' || true
     grep -rE '^ *from \.([a-z_]+)? import' "$package"/_*/ --include='*.py' |
@@ -57,7 +57,7 @@ function allow(kind, row, target,    i, found) {
                 may[kind, row, order[kind, i]] = 1
             }
     }
-    if (!found) complain("scripts/rooms.txt:" FNR ": " row " names " target ", which is no row above it")
+    if (!found) complain("scripts/folders.txt:" FNR ": " row " names " target ", which is no row above it")
 }
 function row(kind,    name, libraries, words, n, i) {
     name = $0
@@ -75,7 +75,7 @@ function row(kind,    name, libraries, words, n, i) {
     rows[kind, name] = 1
     order[kind, ++count[kind]] = name
 }
-FILENAME == "scripts/rooms.txt" {
+FILENAME == "scripts/folders.txt" {
     sub(/#.*/, "")
     if (!NF) next
     if ($1 ~ /^\[/) { section = $1; next }
@@ -93,7 +93,7 @@ $1 == "file" {
     at = folder($2)
     if ($2 ~ /README/) { explained[at] = 1; next }
     files[at]++
-    if (!(("folder", at) in rows) && !seen[at]++) complain("scripts/rooms.txt has no row for " at)
+    if (!(("folder", at) in rows) && !seen[at]++) complain("scripts/folders.txt has no row for " at)
     if ($2 ~ /\.c$/ && ++sources[at] == 21)
         complain(at " has more than 20 .c files")
     if ($2 ~ /\.h$/ && headers[base($2)]++)
@@ -113,14 +113,14 @@ $1 == "tag" {
     tags[$3] = $2
 }
 $1 == "library" && $3 in library && !(($3, $2) in includer) { complain($2 ": may not include <" $3 ">") }
-$1 == "room" && !(("python", base($2)) in rows) { complain("scripts/rooms.txt has no row for " $2) }
+$1 == "package" && !(("python", base($2)) in rows) { complain("scripts/folders.txt has no row for " $2) }
 $1 == "import" {
-    room = base(folder($2))
+    package = base(folder($2))
     line = $0
     sub(/^import [^ ]* */, "", line)
     if (match(line, /^(from|import) +(PIL|numpy|torch|torchvision)([. ]|$)/)) {
         split(line, words, /[ .]+/)
-        if (!((room, words[2]) in uses)) complain($2 ": " room " may not import " words[2])
+        if (!((package, words[2]) in uses)) complain($2 ": " package " may not import " words[2])
         next
     }
     names = line
@@ -135,7 +135,7 @@ $1 == "import" {
         names = "?"
     n = split(names, words, /, */)
     for (i = 1; i <= n; i++)
-        if (!(("python", room, words[i]) in may)) complain($2 ": " room " may not have: " line)
+        if (!(("python", package, words[i]) in may)) complain($2 ": " package " may not have: " line)
 }
 END {
     for (at in files)
@@ -143,7 +143,7 @@ END {
     for (pair in named)
         if (!(pair in used)) {
             split(pair, ends, SUBSEP)
-            complain("scripts/rooms.txt: " ends[1] " includes nothing from " ends[2] ": take it out of the row")
+            complain("scripts/folders.txt: " ends[1] " includes nothing from " ends[2] ": take it out of the row")
         }
 }
 $1 == "sibling" {
@@ -160,7 +160,7 @@ function first(text) { match(text, /^[a-z_]+/); return substr(text, 1, RLENGTH) 
 {
     includes
     imports
-} | awk -v edges="$scratch/edges" "$check" scripts/rooms.txt - >"$scratch/complaints"
+} | awk -v edges="$scratch/edges" "$check" scripts/folders.txt - >"$scratch/complaints"
 if ! tsort "$scratch/edges" >/dev/null 2>"$scratch/circle"; then
     sed 's/.*contains a loop:$/arrows: a circle between units:/; s/^tsort: /    /' "$scratch/circle" >>"$scratch/complaints"
 fi

@@ -1,4 +1,4 @@
-"""A rule for the tests of all rooms: none may hang. After the limit a test fails, and prints which
+"""A rule for the tests of all folders: none may hang. After the limit a test fails, and prints which
 processes it had started and where each of these waits."""
 
 import os
@@ -11,12 +11,12 @@ import pytest
 import hang
 
 _HERE = pathlib.Path(__file__).resolve().parent
-# pytest puts this directory there; its rooms' names would be found as packages (`import cuda`). The other
+# pytest puts this directory there; its folders' names would be found as packages (`import cuda`). The other
 # directories are those of pyproject.toml.
 sys.path[:] = [path for path in sys.path if path != str(_HERE)]
 sys.path.insert(0, str(_HERE.parent / os.environ.get("STOKER_BUILD", "build") / "python"))
 
-# Far beyond what any takes. All of a room may take long: make test-all.
+# Far beyond what any takes. All of a folder may take long: make test-all.
 _LIMIT_S = 3600 if os.environ.get("STOKER_ALL") == "1" else 400
 _AGAIN_S = 20  # what cleans up after a test that hangs may hang as well
 

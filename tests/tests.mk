@@ -79,12 +79,12 @@ $(PRELOAD_BIN)/counters: tests/preload/symbols/counters.c $(call objects,$(BASE)
 
 test-preload-symbols: $(PRELOAD_PROGRAMS)
 
-# ---- tests/unit and tests/cache/stress: the rooms from within ----
+# ---- tests/unit and tests/cache/stress: the folders from within ----
 
 UNIT_SOURCES := $(wildcard tests/unit/*.c tests/unit/*/*.c tests/unit/*/*/*.c) tests/gpu/walk.c tests/gpu/image.c \
 	wrappers/python/core/feed/thread_pool.c
 
-# The sub-rooms of the command that have unit tests, and those below them: a sanitizer's build compiles no other.
+# The folders of the command that have unit tests, and those below them: a sanitizer's build compiles no other.
 UNIT_CLI := $(call of,$(addprefix cli/,ahead args fill history os out run summary tiers))
 
 $(B)/tests/unit: $(call checked,$(UNIT_SOURCES) $(BASE) $(CACHE) $(RING)) $(call objects,$(UNIT_CLI) $(STORE) $(GPU))
@@ -99,7 +99,7 @@ $(B)/tests/hammer: $(call objects,tests/cache/stress/hammer.c tests/unit/private
 	$(Q)$(LINK) -o $@ $^ $(LDFLAGS) $(LINK_SAN) -pthread
 
 .PHONY: test-unit test-stress
-test-unit: $(B)/tests/unit ## unit tests of the rooms; T names a suite or a case
+test-unit: $(B)/tests/unit ## unit tests of the folders; T names a suite or a case
 	@tests/unit/run.sh $(B)/tests/unit $(T)
 
 # The hammer says 77 where it may not have a mount namespace.

@@ -41,7 +41,7 @@ static uint64_t table_bytes_of(uint64_t count)
 /* ---- names ---- */
 
 /* "HOME/big", of the catalogue's home. */
-static bool name_room(char *out, size_t bytes, const struct stk_cache *cache)
+static bool name_directory(char *out, size_t bytes, const struct stk_cache *cache)
 {
     struct stk_text path = stk_text_in(out, bytes);
     const char *leaf = stk_path_leaf(cache->catalogue.file.path);
@@ -54,12 +54,12 @@ static bool name_room(char *out, size_t bytes, const struct stk_cache *cache)
 static bool name_state(struct stk_big_blocks *blocks, const struct stk_cache *cache,
                        const struct stk_record *record)
 {
-    char room[sizeof blocks->state];
+    char directory[sizeof blocks->state];
     struct stk_text path = stk_text_in(blocks->state, sizeof blocks->state);
-    if (!name_room(room, sizeof room, cache)) {
+    if (!name_directory(directory, sizeof directory, cache)) {
         return false;
     }
-    stk_text_add(&path, room);
+    stk_text_add(&path, directory);
     stk_text_add_char(&path, '/');
     stk_text_add_hex(&path, record->key, STK_BIG_BLOCKS_KEY_DIGITS);
     stk_text_add_hex(&path, stk_record_name(record), STK_ENTRY_DIGITS);
@@ -126,17 +126,17 @@ static void release_table(const struct stk_big_blocks *blocks, const struct stk_
     }
 }
 
-static int ensure_room(const struct stk_cache *cache)
+static int ensure_directory(const struct stk_cache *cache)
 {
-    char room[STK_TIER_PATH_BYTES + 8];
+    char directory[STK_TIER_PATH_BYTES + 8];
     struct stk_tier_shared *pays = payer(cache);
-    if (!name_room(room, sizeof room, cache)) {
+    if (!name_directory(directory, sizeof directory, cache)) {
         return -ENAMETOOLONG;
     }
     if (pays != NULL && stk_tier_take(pays, 0, 1) != STK_TOOK) {
         return -EDQUOT;
     }
-    int error = stk_sys_mkdirat(AT_FDCWD, room, 0700);
+    int error = stk_sys_mkdirat(AT_FDCWD, directory, 0700);
     if (error != 0 && pays != NULL) {
         stk_tier_release(pays, 0, 1);
     }
@@ -241,15 +241,15 @@ int stk_big_blocks_look(struct stk_big_blocks *blocks, const struct stk_cache *c
                         const char *name)
 {
     struct stk_big_blocks_name parts;
-    char room[sizeof blocks->state];
+    char directory[sizeof blocks->state];
     struct stk_text path = stk_text_in(blocks->state, sizeof blocks->state);
     blocks->table = NULL;
     blocks->tier = &cache->tier;
     if (!stk_big_blocks_parse_name(name, &parts) || parts.tier != cache->tier.index ||
-        !name_room(room, sizeof room, cache)) {
+        !name_directory(directory, sizeof directory, cache)) {
         return -ENOENT;
     }
-    stk_text_add(&path, room);
+    stk_text_add(&path, directory);
     stk_text_add_char(&path, '/');
     stk_text_add(&path, name);
     return path.cut ? -ENOENT : map_state(blocks, parts.version);
@@ -322,7 +322,7 @@ static int make(struct stk_big_blocks *blocks, const struct stk_cache *cache,
     }
     blocks->table_bytes = table_bytes_of(blocks->count);
     int error = stk_home_check(blocks->tier->home);
-    error = error == 0 ? ensure_room(cache) : error;
+    error = error == 0 ? ensure_directory(cache) : error;
     if (error != 0 || !take_table(blocks, cache)) {
         return error != 0 ? error : -EDQUOT;
     }

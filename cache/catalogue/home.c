@@ -114,13 +114,13 @@ int stk_home_ensure(const char *home)
     return error == 0 || error == -EEXIST ? stk_home_check(home) : error;
 }
 
-int stk_home_ensure_room(const char *home, const char *room)
+int stk_home_ensure_directory(const char *home, const char *name)
 {
     char path[STK_HOME_BYTES];
     struct stk_text text = stk_text_in(path, sizeof path);
     stk_text_add(&text, home);
     stk_text_add_char(&text, '/');
-    stk_text_add(&text, room);
+    stk_text_add(&text, name);
     return text.cut ? -ENAMETOOLONG : stk_home_ensure(path);
 }
 

@@ -51,7 +51,7 @@ int stk_home_check(const char *home);
  */
 int stk_home_open(const char *home);
 /* Makes a directory 0700 in a home if it is missing. */
-int stk_home_ensure_room(const char *home, const char *room);
+int stk_home_ensure_directory(const char *home, const char *name);
 /* Returns 0 if no other user can replace a home in DIR (absolute, without links). DIR belongs to
  * this user or to root, and so does each directory above. Each of them is sticky if its group or
  * others may write to it. `where` (may be NULL) gets the path of the directory at fault.

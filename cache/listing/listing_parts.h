@@ -1,5 +1,5 @@
 /*
- * The common ground of the listing room's files. Safe in threads, after fork and in signal
+ * The common ground of the listing folder's files. Safe in threads, after fork and in signal
  * handlers; no heap.
  */
 #pragma once

@@ -32,8 +32,8 @@ int64_t stk_transient_left(const struct stk_transients *transients, unsigned tie
 {
     int64_t left = stk_transient_room(budget);
     for (unsigned i = 0; i < STK_TRANSIENT_SLOTS; i++) {
-        uint64_t room = atomic_load(&transients->rooms[i]);
-        left -= room % STK_TIERS == tier ? (int64_t)(room / STK_TIERS) : 0;
+        uint64_t taken = atomic_load(&transients->taken[i]);
+        left -= taken % STK_TIERS == tier ? (int64_t)(taken / STK_TIERS) : 0;
     }
     return left;
 }
@@ -47,10 +47,10 @@ int64_t stk_transient_spared(bool there, const struct stk_budget *budget)
 bool stk_transient_take(struct stk_transients *transients, const struct stk_transient *transient,
                         bool there, unsigned tier, const struct stk_budget *budget, int64_t blocks)
 {
-    _Atomic uint64_t *room = &transients->rooms[index_of(transients, transient)];
-    atomic_store(room, (uint64_t)blocks * STK_TIERS + tier);
+    _Atomic uint64_t *taken = &transients->taken[index_of(transients, transient)];
+    atomic_store(taken, (uint64_t)blocks * STK_TIERS + tier);
     if (stk_transient_left(transients, tier, budget) < stk_transient_spared(there, budget)) {
-        atomic_store(room, 0);
+        atomic_store(taken, 0);
         return false;
     }
     return true;
@@ -59,13 +59,13 @@ bool stk_transient_take(struct stk_transients *transients, const struct stk_tran
 unsigned stk_transient_tier(const struct stk_transients *transients,
                             const struct stk_transient *transient)
 {
-    return atomic_load(&transients->rooms[index_of(transients, transient)]) % STK_TIERS;
+    return atomic_load(&transients->taken[index_of(transients, transient)]) % STK_TIERS;
 }
 
 int64_t stk_transient_blocks(const struct stk_transients *transients,
                              const struct stk_transient *transient)
 {
-    return (int64_t)(atomic_load(&transients->rooms[index_of(transients, transient)]) / STK_TIERS);
+    return (int64_t)(atomic_load(&transients->taken[index_of(transients, transient)]) / STK_TIERS);
 }
 
 /* ---- notes ---- */
@@ -99,7 +99,7 @@ void stk_transient_opened(struct stk_transient *transient)
 void stk_transient_end(struct stk_transients *transients, struct stk_transient *transient)
 {
     atomic_store(&transient->record, 0);
-    atomic_store(&transients->rooms[index_of(transients, transient)], 0);
+    atomic_store(&transients->taken[index_of(transients, transient)], 0);
     atomic_store(&transient->state, STK_TRANSIENT_FREE);
     atomic_fetch_add(&transients->freed, 1);
 }
@@ -108,7 +108,7 @@ void stk_transient_gone(struct stk_transients *transients, struct stk_transient 
                         int64_t blocks)
 {
     unsigned tier = stk_transient_tier(transients, transient);
-    atomic_store(&transients->rooms[index_of(transients, transient)],
+    atomic_store(&transients->taken[index_of(transients, transient)],
                  (uint64_t)blocks * STK_TIERS + tier);
     atomic_store(&transient->state, STK_TRANSIENT_GONE);
 }

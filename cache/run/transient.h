@@ -41,7 +41,7 @@ struct stk_transient {
 struct stk_transients {
     _Atomic uint32_t asked, looked;              /* counts wishes for room, and answers to them */
     _Atomic uint32_t freed;                      /* counts notes */
-    _Atomic uint64_t rooms[STK_TRANSIENT_SLOTS]; /* what each takes, and in which tier */
+    _Atomic uint64_t taken[STK_TRANSIENT_SLOTS]; /* what each takes, and in which tier */
     struct stk_transient slots[STK_TRANSIENT_SLOTS];
 };
 

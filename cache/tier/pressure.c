@@ -233,12 +233,12 @@ static int give_one(void *context, int dirfd, const char *name, unsigned depth,
     return (wanted->any <= 0 && wanted->own <= 0) || --giving->looks_left == 0;
 }
 
-static void give_of(const struct stk_tier *tier, const char *room, struct giving *giving)
+static void give_of(const struct stk_tier *tier, const char *directory, struct giving *giving)
 {
     char path[STK_HOME_BYTES + 8];
     struct stk_text text = stk_text_in(path, sizeof path);
     stk_text_add(&text, tier->home);
-    stk_text_add(&text, room);
+    stk_text_add(&text, directory);
     if (!text.cut && giving->looks_left > 0 && (giving->wanted.any > 0 || giving->wanted.own > 0)) {
         stk_walk(path, give_one, giving);
     }

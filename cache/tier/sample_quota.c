@@ -27,18 +27,19 @@ static int64_t blocks_of(const char *directory)
 static int64_t used_of(const struct stk_tier *tier, uint64_t namespace)
 {
     char path[STK_HOME_BYTES + 128], name[STK_SAMPLES_NAME_BYTES];
-    int64_t blocks = 0, inodes, room;
+    int64_t blocks = 0, inodes, directory;
     struct stk_text text = stk_text_in(path, sizeof path);
     if (!stk_samples_name(namespace, name)) {
         return 0;
     }
     stk_text_add(&text, tier->home);
-    stk_text_add(&text, "/" STK_SAMPLES_ROOM);
-    room = blocks_of(path);
+    stk_text_add(&text, "/" STK_SAMPLES_DIRECTORY);
+    directory = blocks_of(path);
     stk_text_add(&text, "/");
     stk_text_add(&text, name);
-    return stk_ledger_walk(path, 0, NULL, &blocks, &inodes) == 0 ? blocks + blocks_of(path) + room
-                                                                 : 0;
+    return stk_ledger_walk(path, 0, NULL, &blocks, &inodes) == 0
+               ? blocks + blocks_of(path) + directory
+               : 0;
 }
 
 int64_t stk_sample_quota_used_blocks(const struct stk_tier *tier)

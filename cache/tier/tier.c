@@ -282,9 +282,9 @@ static int prepare_home(const char *dir, char home[STK_HOME_BYTES], struct statf
         error = stk_home_ensure(home);
     }
     if (error == 0) {
-        error = stk_home_ensure_room(home, "tree");
+        error = stk_home_ensure_directory(home, "tree");
     }
-    return error != 0 ? error : stk_home_ensure_room(home, "fill");
+    return error != 0 ? error : stk_home_ensure_directory(home, "fill");
 }
 
 /* Returns 0 if attaching could make this home in `dir`, or write to a home that exists. */

@@ -28,8 +28,8 @@ bool origin_read_directly(const struct stk_root *root, int fd, uint64_t size)
 
 uint64_t origin_extent(const char *path, uint64_t otherwise)
 {
-    _Alignas(struct fiemap) char room[sizeof(struct fiemap) + sizeof(struct fiemap_extent)] = {0};
-    struct fiemap *map = (struct fiemap *)(void *)room;
+    _Alignas(struct fiemap) char memory[sizeof(struct fiemap) + sizeof(struct fiemap_extent)] = {0};
+    struct fiemap *map = (struct fiemap *)(void *)memory;
     map->fm_length = 1;
     map->fm_extent_count = 1;
     int fd = origin_open(path);

@@ -15,7 +15,7 @@
 #include "cli/os/state_dir.h"
 #include "cli/out/say.h"
 
-#define ROOM       "runs"
+#define DIRECTORY  "runs"
 #define MAGIC      "stoker-record 3"
 #define MOST_BYTES (64u << 20) /* far above the usual size */
 #define MOST_FILES 1100        /* in the directory, that are looked at */
@@ -121,7 +121,7 @@ static void drop_oldest(int directory)
 int history_list(struct history_list *out)
 {
     unsigned count = 0;
-    int directory = state_open(ROOM, false);
+    int directory = state_open(DIRECTORY, false);
     struct record_file *found = directory >= 0 ? look(directory, &count) : NULL;
     out->count = 0;
     for (unsigned i = 0; i < count && out->count < HISTORY_MOST; i++) {
@@ -195,7 +195,7 @@ static char *join_parts(const struct history_record *record, size_t *bytes)
 int history_write(const char *name, const struct history_record *record)
 {
     size_t bytes = 0;
-    int directory = state_open(ROOM, true);
+    int directory = state_open(DIRECTORY, true);
     if (directory < 0) {
         return directory;
     }
@@ -253,7 +253,7 @@ static char *read_part(FILE *file, enum history_part wanted)
 
 char *history_read(const char *name, enum history_part part)
 {
-    int directory = is_name(name) ? state_open(ROOM, false) : -1;
+    int directory = is_name(name) ? state_open(DIRECTORY, false) : -1;
     if (directory < 0) {
         return NULL;
     }

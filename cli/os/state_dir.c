@@ -14,23 +14,23 @@
 
 /* ---- the directory ---- */
 
-/* Returns the path of a room, or NULL if there is no place for it. The caller frees. */
-static char *find_path(const char *room)
+/* Returns the path of a subdirectory, or NULL if there is no place for it. The caller frees. */
+static char *find_path(const char *subdirectory)
 {
     const char *state = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
     struct stat stat_;
     if (state != NULL && state[0] == '/') {
-        return must_format("%s/stoker/%s", state, room);
+        return must_format("%s/stoker/%s", state, subdirectory);
     }
     bool none = home == NULL || home[0] != '/' ||
                 strcmp(home, "/nonexistent") == 0; /* Debian's daemons have it */
     bool usable = !none && stat(home, &stat_) == 0;
-    return usable ? must_format("%s/.local/state/stoker/%s", home, room) : NULL;
+    return usable ? must_format("%s/.local/state/stoker/%s", home, subdirectory) : NULL;
 }
 
-int state_open(const char *room, bool make)
+int state_open(const char *subdirectory, bool make)
 {
-    char *path = find_path(room);
+    char *path = find_path(subdirectory);
     int fd = path != NULL ? stk_trusted_path_open(path, make) : -ENOENT;
     free(path);
     return fd;

@@ -10,10 +10,10 @@
 
 #include "cli/os/detached.h"
 
-/* Opens the state directory, or its subdirectory `room` (unless it is ""). With `make`, makes
- * missing directories. Returns a descriptor, which the caller closes, or -errno. -ENOENT and
+/* Opens the state directory, or its subdirectory `subdirectory` (unless it is ""). With `make`,
+ * makes missing directories. Returns a descriptor, which the caller closes, or -errno. -ENOENT and
  * -ENOTDIR: nothing is to be kept. -EPERM: another user can change a directory on the path. */
-int state_open(const char *room, bool make);
+int state_open(const char *subdirectory, bool make);
 /* Returns the end of a sentence that says why nothing can be kept or found there. */
 const char *state_reason(int error);
 

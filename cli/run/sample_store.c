@@ -147,7 +147,7 @@ static void begin_ours(struct samples *samples, const struct request *request)
         reserve_all(samples, request);
     }
     uint64_t budget = request->samples_bytes >= 0 ? samples_budget_bytes(samples) : 0;
-    samples->setting = must_format("%s/" STK_SAMPLES_ROOM ":%llu", samples->tier->home,
+    samples->setting = must_format("%s/" STK_SAMPLES_DIRECTORY ":%llu", samples->tier->home,
                                    (unsigned long long)budget);
     publish(samples, samples_budget_bytes(samples));
 }

@@ -143,7 +143,7 @@ static int open_catalogue(struct session *session)
 {
     int error = stk_home_ensure(session->home);
     if (error == 0) {
-        error = stk_home_ensure_room(session->home, "runs");
+        error = stk_home_ensure_directory(session->home, "runs");
     }
     return error != 0 ? error : stk_catalogue_open(&session->catalogue, session->home, true);
 }

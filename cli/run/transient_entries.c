@@ -20,18 +20,18 @@
 
 typedef char path_of_entry[STK_HOME_BYTES + STK_SHARED_REQUEST_PATH_BYTES + 8];
 
-struct room {
+struct mapped {
     struct stk_catalogue *catalogue;
     struct stk_transients *transients;
     const struct stk_shared_requests *requests;
 };
 
-static bool name_entry(const struct room *room, const struct stk_transient *transient,
+static bool name_entry(const struct mapped *mapped, const struct stk_transient *transient,
                        path_of_entry out)
 {
     struct stk_tier tier;
-    bool known =
-        stk_tier_by_index(room->catalogue, stk_transient_tier(room->transients, transient), &tier);
+    bool known = stk_tier_by_index(mapped->catalogue,
+                                   stk_transient_tier(mapped->transients, transient), &tier);
     if (known) {
         snprintf(out, sizeof(path_of_entry), "%s" STK_ENTRY_TREE "%.*s", tier.home,
                  STK_SHARED_REQUEST_PATH_BYTES - 1, transient->path);
@@ -40,49 +40,50 @@ static bool name_entry(const struct room *room, const struct stk_transient *tran
 }
 
 /* Returns true if the file there is the one of the record; else it was dropped already. */
-static bool is_there(const struct room *room, const struct stk_transient *transient,
+static bool is_there(const struct mapped *mapped, const struct stk_transient *transient,
                      const char *entry)
 {
     struct stat stat_;
     const struct stk_record *record =
-        stk_catalogue_record(room->catalogue, atomic_load(&transient->record));
+        stk_catalogue_record(mapped->catalogue, atomic_load(&transient->record));
     return record != NULL && stk_sys_fstatat(AT_FDCWD, entry, &stat_, AT_SYMLINK_NOFOLLOW) == 0 &&
            atomic_load(&record->entry_ino) == stat_.st_ino;
 }
 
 /* Returns true if the entry is still to be published. An entry that came from the origin keeps its
  * room until then, however slow the shared tier is. */
-static bool is_to_be_put(const struct room *room, const struct stk_transient *transient, int fd)
+static bool is_to_be_put(const struct mapped *mapped, const struct stk_transient *transient, int fd)
 {
     struct stat stat_;
-    unsigned tier = stk_transient_tier(room->transients, transient);
+    unsigned tier = stk_transient_tier(mapped->transients, transient);
     return stk_sys_fstat(fd, &stat_) == 0 &&
-           stk_shared_request_is_queued(room->requests, tier, stat_.st_ino);
+           stk_shared_request_is_queued(mapped->requests, tier, stat_.st_ino);
 }
 
-static bool is_being_made(const struct room *room, const struct stk_transient *transient)
+static bool is_being_made(const struct mapped *mapped, const struct stk_transient *transient)
 {
     const struct stk_record *record =
-        stk_catalogue_record(room->catalogue, atomic_load(&transient->record));
+        stk_catalogue_record(mapped->catalogue, atomic_load(&transient->record));
     return record != NULL && stk_claim_load(&record->claim).state == STK_FILLING;
 }
 
-static void give_back(const struct room *room, struct stk_transient *transient, int64_t blocks)
+static void give_back(const struct mapped *mapped, struct stk_transient *transient, int64_t blocks)
 {
     struct stk_tier tier;
-    unsigned index = stk_transient_tier(room->transients, transient);
-    if (blocks > 0 && stk_tier_by_index(room->catalogue, index, &tier)) {
+    unsigned index = stk_transient_tier(mapped->transients, transient);
+    if (blocks > 0 && stk_tier_by_index(mapped->catalogue, index, &tier)) {
         stk_tier_release(tier.shared, blocks, 1);
     }
-    stk_transient_end(room->transients, transient);
+    stk_transient_end(mapped->transients, transient);
 }
 
 /* Returns the blocks that the entry took, which are to be given back. */
-static int64_t unlink_entry(const struct room *room, const struct stk_transient *transient)
+static int64_t unlink_entry(const struct mapped *mapped, const struct stk_transient *transient)
 {
     path_of_entry entry;
-    bool there = name_entry(room, transient, entry) && is_there(room, transient, entry);
-    return there ? stk_drop_transient(room->catalogue, atomic_load(&transient->record), entry) : 0;
+    bool there = name_entry(mapped, transient, entry) && is_there(mapped, transient, entry);
+    return there ? stk_drop_transient(mapped->catalogue, atomic_load(&transient->record), entry)
+                 : 0;
 }
 
 /* ---- while the job runs ---- */
@@ -93,48 +94,48 @@ static int left_open[STK_TRANSIENT_SLOTS];
 
 /* Drops an entry that is claimed, and open here. A process that had looked it up before it was
  * unlinked may have opened it since. */
-static void drop(const struct room *room, struct stk_transient *transient, int fd)
+static void drop(const struct mapped *mapped, struct stk_transient *transient, int fd)
 {
-    int64_t blocks = unlink_entry(room, transient);
+    int64_t blocks = unlink_entry(mapped, transient);
     if (blocks > 0 && lease_finds_open(fd)) {
-        stk_transient_gone(room->transients, transient, blocks);
-        left_open[transient - room->transients->slots] = fd;
+        stk_transient_gone(mapped->transients, transient, blocks);
+        left_open[transient - mapped->transients->slots] = fd;
     } else {
         stk_sys_close(fd); /* only now its blocks are free */
-        give_back(room, transient, blocks);
+        give_back(mapped, transient, blocks);
     }
 }
 
-static bool is_leased(const struct room *room, const struct stk_transient *transient)
+static bool is_leased(const struct mapped *mapped, const struct stk_transient *transient)
 {
     const struct stk_record *record =
-        stk_catalogue_record(room->catalogue, atomic_load(&transient->record));
+        stk_catalogue_record(mapped->catalogue, atomic_load(&transient->record));
     return record != NULL && lease_is_held(atomic_load(&record->entry_ino));
 }
 
 /* Returns a descriptor. -ENOENT: the entry is gone; another -errno: a process may have it open. */
-static int open_entry(const struct room *room, const struct stk_transient *transient)
+static int open_entry(const struct mapped *mapped, const struct stk_transient *transient)
 {
     path_of_entry entry;
-    if (is_leased(room, transient)) {
+    if (is_leased(mapped, transient)) {
         return -EAGAIN;
     }
-    return name_entry(room, transient, entry)
+    return name_entry(mapped, transient, entry)
                ? stk_sys_open_nolinks(entry, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
                : -ENOENT;
 }
 
-static void drop_if_unused(const struct room *room, struct stk_transient *transient)
+static void drop_if_unused(const struct mapped *mapped, struct stk_transient *transient)
 {
-    int fd = open_entry(room, transient);
-    bool stays = is_being_made(room, transient) || (fd < 0 && fd != -ENOENT) ||
-                 (fd >= 0 && (is_to_be_put(room, transient, fd) || lease_finds_open(fd)));
+    int fd = open_entry(mapped, transient);
+    bool stays = is_being_made(mapped, transient) || (fd < 0 && fd != -ENOENT) ||
+                 (fd >= 0 && (is_to_be_put(mapped, transient, fd) || lease_finds_open(fd)));
     if (stays) {
         stk_transient_opened(transient);
     } else if (fd < 0) {
-        give_back(room, transient, 0); /* another process has dropped it */
+        give_back(mapped, transient, 0); /* another process has dropped it */
     } else {
-        drop(room, transient, fd);
+        drop(mapped, transient, fd);
         return;
     }
     if (fd >= 0) {
@@ -142,37 +143,37 @@ static void drop_if_unused(const struct room *room, struct stk_transient *transi
     }
 }
 
-static void close_if_unused(const struct room *room, struct stk_transient *transient, int *fd)
+static void close_if_unused(const struct mapped *mapped, struct stk_transient *transient, int *fd)
 {
     if (*fd >= 0 && !lease_finds_open(*fd)) {
         stk_sys_close(*fd);
         *fd = -1;
-        give_back(room, transient, stk_transient_blocks(room->transients, transient));
+        give_back(mapped, transient, stk_transient_blocks(mapped->transients, transient));
     }
 }
 
-static void make_room(const struct room *room)
+static void make_room(const struct mapped *mapped)
 {
     for (unsigned i = 0; i < STK_TRANSIENT_SLOTS; i++) {
-        struct stk_transient *transient = &room->transients->slots[i];
-        close_if_unused(room, transient, &left_open[i]);
+        struct stk_transient *transient = &mapped->transients->slots[i];
+        close_if_unused(mapped, transient, &left_open[i]);
         if (stk_transient_claim(transient)) {
-            drop_if_unused(room, transient);
+            drop_if_unused(mapped, transient);
         }
     }
 }
 
 void transient_watch(struct stk_catalogue *catalogue, const struct stk_run *run)
 {
-    struct room room = {catalogue, stk_run_transients(run), stk_run_shared_requests(run)};
+    struct mapped mapped = {catalogue, stk_run_transients(run), stk_run_shared_requests(run)};
     signal(SIGIO, SIG_IGN); /* sent if a process wants to open a leased file */
     memset(left_open, -1, sizeof left_open);
-    uint32_t seen = atomic_load(&room.transients->looked);
-    while (stk_shared_requests_are_open(room.requests)) {
-        uint32_t asked = stk_transients_wait(room.transients, LOOK_NS);
+    uint32_t seen = atomic_load(&mapped.transients->looked);
+    while (stk_shared_requests_are_open(mapped.requests)) {
+        uint32_t asked = stk_transients_wait(mapped.transients, LOOK_NS);
         if (asked != seen) {
-            make_room(&room);
-            stk_transients_looked(room.transients, asked);
+            make_room(&mapped);
+            stk_transients_looked(mapped.transients, asked);
             seen = asked;
         }
     }
@@ -183,28 +184,28 @@ void transient_watch(struct stk_catalogue *catalogue, const struct stk_run *run)
 /* Drops an entry after its run. If another run has the entry open, it takes its room as before, and
  * no process notices when that ends. It counts until a run that begins alone counts the tier
  * anew. */
-static void drop_for_good(const struct room *room, struct stk_transient *transient)
+static void drop_for_good(const struct mapped *mapped, struct stk_transient *transient)
 {
-    int fd = open_entry(room, transient);
-    int64_t blocks = unlink_entry(room, transient);
+    int fd = open_entry(mapped, transient);
+    int64_t blocks = unlink_entry(mapped, transient);
     bool held = fd >= 0 ? lease_finds_open(fd) : fd != -ENOENT;
     if (fd >= 0) {
         stk_sys_close(fd);
     }
-    give_back(room, transient, held ? 0 : blocks);
+    give_back(mapped, transient, held ? 0 : blocks);
 }
 
 void transient_drop_all(struct stk_catalogue *catalogue, const struct stk_run *run)
 {
-    struct room room = {catalogue, stk_run_transients(run), stk_run_shared_requests(run)};
+    struct mapped mapped = {catalogue, stk_run_transients(run), stk_run_shared_requests(run)};
     void (*before)(int) = signal(SIGIO, SIG_IGN); /* as in transient_watch() */
-    for (unsigned i = 0; room.transients != NULL && i < STK_TRANSIENT_SLOTS; i++) {
-        struct stk_transient *transient = &room.transients->slots[i];
+    for (unsigned i = 0; mapped.transients != NULL && i < STK_TRANSIENT_SLOTS; i++) {
+        struct stk_transient *transient = &mapped.transients->slots[i];
         uint32_t state = atomic_load(&transient->state);
         if (state == STK_TRANSIENT_GONE) {
-            give_back(&room, transient, stk_transient_blocks(room.transients, transient));
+            give_back(&mapped, transient, stk_transient_blocks(mapped.transients, transient));
         } else if (state != STK_TRANSIENT_FREE) {
-            drop_for_good(&room, transient);
+            drop_for_good(&mapped, transient);
         }
     }
     signal(SIGIO, before);

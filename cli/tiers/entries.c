@@ -30,7 +30,7 @@ struct search {
     void (*visit)(const char *tier_home, const char *root, void *context);
     void *context;
     struct stk_text root; /* the path below the tree, of the directory at hand */
-    char room[STK_PATH_BYTES];
+    char root_text[STK_PATH_BYTES];
     char path[STK_HOME_BYTES + STK_PATH_BYTES + 8];
 };
 
@@ -96,7 +96,7 @@ void entries_each_root(const char *tier_home,
                        void *context)
 {
     struct search search = {.tier_home = tier_home, .visit = visit, .context = context};
-    search.root = stk_text_in(search.room, sizeof search.room);
+    search.root = stk_text_in(search.root_text, sizeof search.root_text);
     search_in(&search);
 }
 

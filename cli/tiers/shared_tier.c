@@ -118,9 +118,9 @@ static void close_home(int home)
     }
 }
 
-DIR *shared_tier_list(int home, const char *room)
+DIR *shared_tier_list(int home, const char *directory)
 {
-    int fd = stk_sys_openat(home, room, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW, 0);
+    int fd = stk_sys_openat(home, directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW, 0);
     DIR *names = fd >= 0 ? fdopendir(fd) : NULL;
     if (fd >= 0 && names == NULL) {
         stk_sys_close(fd);
@@ -318,7 +318,7 @@ static int try_out(int home)
     return error;
 }
 
-static int make_rooms(const struct shared_tier *shared, int home)
+static int make_home(const struct shared_tier *shared, int home)
 {
     int error = make_directory(shared, home, "shared");
     error = error == 0 ? stk_sys_mkdirat(home, MAKING, 0700) : error;
@@ -337,7 +337,7 @@ int shared_tier_open(struct shared_tier *shared)
     if (shared->gid != 0 && !shared_tier_open_to_group(AT_FDCWD, shared->home, shared->gid)) {
         shared->gid = 0;
     }
-    error = make_rooms(shared, home);
+    error = make_home(shared, home);
     error = error == 0 ? try_out(home) : error;
     close_home(home);
     /* a full one, or one mounted read-only, has much to give, and takes nothing */

@@ -76,6 +76,6 @@ void shared_tier_end_room(const struct shared_tier *shared);
 /* Removes incomplete files of processes that were killed. */
 void shared_tier_sweep(const struct shared_tier *shared);
 
-/* Opens a room of the home that is open as `home`, for listing. The caller closes it. Returns NULL
- * with errno if the room cannot be opened. */
-DIR *shared_tier_list(int home, const char *room);
+/* Opens a directory of the home that is open as `home`, for listing. The caller closes it. Returns
+ * NULL with errno if the directory cannot be opened. */
+DIR *shared_tier_list(int home, const char *directory);

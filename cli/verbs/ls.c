@@ -36,7 +36,7 @@ static void print_samples(const char *tier_home)
 {
     char path[STK_HOME_BYTES + 16], size[STK_SIZE_TEXT];
     int64_t blocks, inodes;
-    snprintf(path, sizeof path, "%s/" STK_SAMPLES_ROOM, tier_home);
+    snprintf(path, sizeof path, "%s/" STK_SAMPLES_DIRECTORY, tier_home);
     if (stk_ledger_walk(path, 0, NULL, &blocks, &inodes) == 0) {
         printf("  decoded copies   %11s\n", size_text(size, (uint64_t)(blocks * STK_BLOCK_BYTES)));
     }

@@ -211,7 +211,7 @@ static void visit_tables(void)
 
 static void note_store(const char *home)
 {
-    char *place = must_format("%s/" STK_SAMPLES_ROOM, home);
+    char *place = must_format("%s/" STK_SAMPLES_DIRECTORY, home);
     if (verifying.counting && access(place, F_OK) == 0) {
         char *samples = must_format("%s:0", place);
         add_name(&verifying.stores, samples);

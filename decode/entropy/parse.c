@@ -19,9 +19,9 @@ static bool unstuff(struct stk_scan *scan, const uint8_t *bytes, size_t size)
 {
     uint32_t interval = scan->coefficients.interval;
     scan->intervals.count = interval ? (scan->mcus + interval - 1) / interval : 1;
-    scan->intervals.begin =
-        stk_room_get(&scan->intervals_room, ((size_t)scan->intervals.count + 1) * sizeof(uint32_t));
-    uint8_t *out = stk_room_get(&scan->bytes_room, size + STK_SCAN_SLACK);
+    scan->intervals.begin = stk_array_get(&scan->intervals_array,
+                                          ((size_t)scan->intervals.count + 1) * sizeof(uint32_t));
+    uint8_t *out = stk_array_get(&scan->bytes_array, size + STK_SCAN_SLACK);
     if (!out || !scan->intervals.begin) {
         return false;
     }

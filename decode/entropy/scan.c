@@ -6,14 +6,15 @@
 /* A cursor may write so far beyond its area: a round of the lock-step, and up to three MCUs. */
 #define VALUES_TOO_FAR 1024
 #define BLOCKS_TOO_FAR (STK_MASKS_TOO_FAR + 64)
-#define ROOMS          5
+#define ARRAYS         5
 
 void stk_scan_free(struct stk_scan *scan, size_t but)
 {
-    struct stk_room *const rooms[ROOMS] = {&scan->bytes_room, &scan->values_room, &scan->masks_room,
-                                           &scan->wide_room, &scan->intervals_room};
-    for (size_t i = 0; i < ROOMS; i++) {
-        stk_room_free(rooms[i], but);
+    struct stk_array *const arrays[ARRAYS] = {&scan->bytes_array, &scan->values_array,
+                                              &scan->masks_array, &scan->wide_array,
+                                              &scan->intervals_array};
+    for (size_t i = 0; i < ARRAYS; i++) {
+        stk_array_free(arrays[i], but);
     }
 }
 
@@ -80,10 +81,10 @@ bool stk_scan_get_areas(struct stk_scan *scan, uint32_t areas, uint32_t more)
     uint64_t values = VALUES_A_BYTE * bytes + (uint64_t)areas * VALUES_TOO_FAR;
     masks += (uint64_t)areas * (BLOCKS_TOO_FAR + 1);
     scan->free_area = (struct stk_area){
-        .values = stk_room_get(&scan->values_room, values + STK_VALUE_SLACK),
-        .masks = stk_room_get(&scan->masks_room, masks * sizeof(uint64_t)),
-        .wide = stk_room_get(&scan->wide_room,
-                             (bytes + (uint64_t)areas * VALUES_TOO_FAR) * sizeof(struct stk_wide)),
+        .values = stk_array_get(&scan->values_array, values + STK_VALUE_SLACK),
+        .masks = stk_array_get(&scan->masks_array, masks * sizeof(uint64_t)),
+        .wide = stk_array_get(&scan->wide_array,
+                              (bytes + (uint64_t)areas * VALUES_TOO_FAR) * sizeof(struct stk_wide)),
     };
     scan->coefficients.values = scan->free_area.values;
     return scan->free_area.values && scan->free_area.masks && scan->free_area.wide;

@@ -6,7 +6,7 @@
 
 #include "decode/common/coefficients.h"
 #include "decode/huffman/cursor.h"
-#include "decode/common/room.h"
+#include "decode/common/array.h"
 #include "decode/huffman/unstuff.h"
 
 #define STK_MOST_CURSORS 4
@@ -39,7 +39,7 @@ struct stk_scan {
     size_t end; /* offset behind the scan's bytes, where a marker stands */
 
     /* Memory, kept from one scan to the next. */
-    struct stk_room bytes_room, values_room, masks_room, wide_room, intervals_room;
+    struct stk_array bytes_array, values_array, masks_array, wide_array, intervals_array;
 
     /* During the parse. */
     const uint8_t *bytes;

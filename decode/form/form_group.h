@@ -11,7 +11,7 @@
 #include <stdbool.h>
 
 #include "decode/common/coefficients.h"
-#include "decode/common/room.h"
+#include "decode/common/array.h"
 
 /* So many more entries may be written behind each array. */
 #define STK_GROUP_SLACK 64
@@ -23,7 +23,7 @@ struct stk_form_group {
     int8_t *values;
     int8_t *dc_values;     /* between `dc` and planes */
     struct stk_wide *wide; /* by `at`, in values; the last one is at STK_WIDE_END */
-    struct stk_room masks_room, dc_room, dc_values_room, values_room, wide_room;
+    struct stk_array masks_array, dc_array, dc_values_array, values_array, wide_array;
 };
 
 /* Make room for so many. They return false if there is no memory. The contents are lost. */

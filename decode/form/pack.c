@@ -115,9 +115,9 @@ static bool reserve(struct stk_packer *packer)
     const struct stk_form_group *group = &packer->group;
     size_t most = group->count > group->blocks ? group->count : group->blocks;
     return make_room(packer, most_bytes(group)) &&
-           stk_room_get(&packer->levels[0], most + STK_PLANES_SLACK) &&
-           stk_room_get(&packer->levels[1], most + STK_PLANES_SLACK) &&
-           stk_room_get(&packer->places, (most + 2) * sizeof(uint32_t));
+           stk_array_get(&packer->levels[0], most + STK_PLANES_SLACK) &&
+           stk_array_get(&packer->levels[1], most + STK_PLANES_SLACK) &&
+           stk_array_get(&packer->places, (most + 2) * sizeof(uint32_t));
 }
 
 bool stk_packer_add(struct stk_packer *packer)
@@ -151,9 +151,9 @@ bool stk_packer_end(struct stk_packer *packer, struct stk_form *out)
 void stk_packer_free(struct stk_packer *packer, size_t but)
 {
     stk_form_group_free(&packer->group, but);
-    stk_room_free(&packer->levels[0], but);
-    stk_room_free(&packer->levels[1], but);
-    stk_room_free(&packer->places, but);
+    stk_array_free(&packer->levels[0], but);
+    stk_array_free(&packer->levels[1], but);
+    stk_array_free(&packer->places, but);
     if (packer->room > but) {
         free(packer->data);
         packer->data = NULL;

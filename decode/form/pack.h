@@ -15,7 +15,7 @@ struct stk_packer {
     uint32_t groups;
     uint8_t *data; /* `room` bytes */
     size_t room;
-    struct stk_room levels[2], places;
+    struct stk_array levels[2], places;
     struct stk_form_view view;
 };
 

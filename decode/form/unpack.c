@@ -86,9 +86,9 @@ static int read_levels(struct stk_unpacker *unpacker, struct rest *rest, int8_t 
     if (!find_levels(unpacker, rest, count, levels)) {
         return STK_DECODE_CORRUPT;
     }
-    if (!stk_room_get(&unpacker->levels[0], count + STK_PLANES_SLACK) ||
-        !stk_room_get(&unpacker->levels[1], count + STK_PLANES_SLACK) ||
-        !stk_room_get(&unpacker->places, (count + 2) * sizeof(uint32_t))) {
+    if (!stk_array_get(&unpacker->levels[0], count + STK_PLANES_SLACK) ||
+        !stk_array_get(&unpacker->levels[1], count + STK_PLANES_SLACK) ||
+        !stk_array_get(&unpacker->places, (count + 2) * sizeof(uint32_t))) {
         return STK_DECODE_MEMORY;
     }
     join_levels(unpacker, levels, values);
@@ -157,7 +157,7 @@ int stk_unpacker_read(struct stk_unpacker *unpacker, const uint8_t *begin, const
 void stk_unpacker_free(struct stk_unpacker *unpacker, size_t but)
 {
     stk_form_group_free(&unpacker->group, but);
-    stk_room_free(&unpacker->levels[0], but);
-    stk_room_free(&unpacker->levels[1], but);
-    stk_room_free(&unpacker->places, but);
+    stk_array_free(&unpacker->levels[0], but);
+    stk_array_free(&unpacker->levels[1], but);
+    stk_array_free(&unpacker->places, but);
 }

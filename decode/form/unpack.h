@@ -8,7 +8,7 @@
 struct stk_unpacker {
     const struct stk_form_kernels *kernels;
     struct stk_form_group group;
-    struct stk_room levels[2], places;
+    struct stk_array levels[2], places;
 };
 
 /*

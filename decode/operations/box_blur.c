@@ -19,7 +19,7 @@ struct sheet {
 };
 
 /* Sheets of the same number of bytes, and room for the sums of the longest row. */
-struct room {
+struct blur {
     const struct stk_operations *operations;
     struct sheet now, other;
     uint32_t *sums;
@@ -51,39 +51,39 @@ static void begin_sums(uint32_t *sums, const struct sheet *from, int64_t radius)
 }
 
 /* Blurs down the columns once. */
-static void blur_once(struct room *room, float radius)
+static void blur_once(struct blur *blur, float radius)
 {
-    struct sheet from = room->now, to = room->other;
+    struct sheet from = blur->now, to = blur->other;
     struct stk_box_weights weights = weights_of(radius);
     int64_t whole = (int64_t)radius;
     to.bytes = from.bytes;
     to.rows = from.rows;
-    begin_sums(room->sums, &from, whole);
+    begin_sums(blur->sums, &from, whole);
     for (int64_t y = 0; y < from.rows; y++) {
-        room->operations->slide_box(to.pixels + (size_t)y * to.bytes, room->sums,
+        blur->operations->slide_box(to.pixels + (size_t)y * to.bytes, blur->sums,
                                     row_at(&from, y - whole - 1), row_at(&from, y + whole),
                                     row_at(&from, y + whole + 1), weights, from.bytes);
     }
-    room->now = to;
-    room->other = from;
+    blur->now = to;
+    blur->other = from;
 }
 
-static void exchange_axes(struct room *room)
+static void exchange_axes(struct blur *blur)
 {
-    struct sheet from = room->now, to = room->other;
+    struct sheet from = blur->now, to = blur->other;
     to.rows = (uint32_t)(from.bytes / 4);
     to.bytes = (size_t)from.rows * 4;
     stk_turn_exchange((const void *)from.pixels, to.rows, from.rows, (void *)to.pixels);
-    room->now = to;
-    room->other = from;
+    blur->now = to;
+    blur->other = from;
 }
 
-static void blur_both(struct room *room, const float radius[2], unsigned passes)
+static void blur_both(struct blur *blur, const float radius[2], unsigned passes)
 {
     for (unsigned axis = 0; axis < 2; axis++) {
-        exchange_axes(room);
+        exchange_axes(blur);
         for (unsigned i = 0; i < passes && radius[axis] > 0; i++) {
-            blur_once(room, radius[axis]);
+            blur_once(blur, radius[axis]);
         }
     }
 }
@@ -97,16 +97,16 @@ int stk_box_blur(const struct stk_picture *out, const struct stk_picture *in, co
     if (memory == NULL) {
         return -ENOMEM;
     }
-    struct room room = {.operations = stk_operations_select(),
+    struct blur blur = {.operations = stk_operations_select(),
                         .now = {memory, bytes, in->height},
                         .other = {.pixels = memory + all},
                         .sums = (uint32_t *)(void *)(memory + 2 * all)};
     for (uint32_t y = 0; y < in->height; y++) {
         memcpy(memory + y * bytes, in->rows[y], bytes);
     }
-    blur_both(&room, radius, passes);
+    blur_both(&blur, radius, passes);
     for (uint32_t y = 0; y < in->height; y++) {
-        memcpy(out->rows[y], room.now.pixels + y * bytes, bytes);
+        memcpy(out->rows[y], blur.now.pixels + y * bytes, bytes);
     }
     free(memory);
     return 0;

@@ -57,9 +57,9 @@ def test_each_part_that_is_linked_has_its_licence():
 
 def test_nothing_of_ours_speaks_to_a_network():
     """As SECURITY.md says."""
-    rooms = "base", "cache", "cli", "decode", "gpu", "preload", "ring", "store", "wrappers"
-    for room in rooms:
-        for path in (ROOT / room).rglob("*"):
+    folders = "base", "cache", "cli", "decode", "gpu", "preload", "ring", "store", "wrappers"
+    for folder in folders:
+        for path in (ROOT / folder).rglob("*"):
             if path.suffix in (".c", ".h", ".py"):
                 text = path.read_text()
                 assert not re.search(r"AF_INET|getaddrinfo|netinet/|"

@@ -245,11 +245,11 @@ static SRunner *make_runner(void)
 }
 
 /* Returns true if a source below tests/unit has the suite of that name. */
-static bool is_suite(const char *rooms, const char *name)
+static bool is_suite(const char *folders, const char *name)
 {
     char pattern[128];
     glob_t found;
-    snprintf(pattern, sizeof pattern, "tests/unit/%s/test_%s.c", rooms, name);
+    snprintf(pattern, sizeof pattern, "tests/unit/%s/test_%s.c", folders, name);
     bool is_there = glob(pattern, 0, NULL, &found) == 0;
     globfree(&found);
     return is_there;

@@ -181,17 +181,17 @@ static bool asks_about_fd(const struct stat_call *call)
 }
 
 /* Returns libc's answer, as far as the translation needs it. */
-static const struct stat *looks_of(const struct stat_call *call, struct stat *room)
+static const struct stat *looks_of(const struct stat_call *call, struct stat *made)
 {
     struct stk_identity identity;
     if (call->out_x == NULL) {
         return call->out;
     }
-    *room = (struct stat){.st_mode = 0};
+    *made = (struct stat){.st_mode = 0};
     if (stk_process_is_on() && stk_identity_from_statx(&identity, call->out_x)) {
-        stk_identity_to_stat(&identity, room);
+        stk_identity_to_stat(&identity, made);
     }
-    return room;
+    return made;
 }
 
 static void translate(const struct stat_call *call, const struct stat *looks)
@@ -211,9 +211,9 @@ static void translate(const struct stat_call *call, const struct stat *looks)
 /* Apart, so that an answer from the catalogue does not need this much stack. */
 static __attribute__((noinline)) int stat_unanswered(const struct stat_call *call)
 {
-    struct stat room;
+    struct stat made;
     int result = next_stat(call);
-    const struct stat *looks = result == 0 ? looks_of(call, &room) : NULL;
+    const struct stat *looks = result == 0 ? looks_of(call, &made) : NULL;
     if (looks != NULL && stk_entryfd_may_be(looks)) {
         translate(call, looks);
     }

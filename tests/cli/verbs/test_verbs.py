@@ -99,8 +99,8 @@ def test_the_options_page_is_the_table(jobs, repository):
 def test_the_options_page_names_every_variable(repository):
     """Each that any of the sources names, or asks for."""
     page = (repository / "docs" / "environment.md").read_text()
-    rooms = "base", "cache", "cli", "decode", "preload", "ring", "store", "wrappers"
-    sources = [path for room in rooms for path in (repository / room).rglob("*")
+    folders = "base", "cache", "cli", "decode", "preload", "ring", "store", "wrappers"
+    sources = [path for folder in folders for path in (repository / folder).rglob("*")
                if path.suffix in (".c", ".h", ".py")]
     named = {name for path in sources
              for name in re.findall(r"\bSTOKER_[A-Z_]+[A-Z]\b", path.read_text())}

@@ -1,4 +1,4 @@
-/* base/invariant.h, and what it sees of the rooms. */
+/* base/invariant.h, and what it sees of the folders. */
 #include <signal.h>
 
 #include "base/invariant.h"

@@ -14,7 +14,7 @@ FIRST = ["stoker", "stoker.Image", "stoker.transforms", "torch", "torch.utils.da
          "PIL.JpegImagePlugin", *filter(importlib.util.find_spec, ["torchvision.transforms.v2"])]
 
 
-def rooms():
+def modules():
     """Each module of the package, by its name."""
     from direct import PACKAGE
     files = (PACKAGE / "stoker").rglob("*.py")
@@ -23,7 +23,7 @@ def rooms():
                   if not name.endswith("__init__") and ".waiting." not in name)
 
 
-@pytest.mark.parametrize("first", [*FIRST, *rooms()])
+@pytest.mark.parametrize("first", [*FIRST, *modules()])
 def test_all_of_it_is_there(first):
     ((_, there),) = say("orders.py", first)
     assert all(there.values()), there

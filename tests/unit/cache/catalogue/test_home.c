@@ -97,7 +97,7 @@ START_TEST(makes_and_checks)
     ck_assert_int_eq(stk_home_ensure(home), 0);
     ck_assert_uint_eq(unit_stat(home).st_mode, S_IFDIR | 0700);
     ck_assert_int_eq(stk_home_ensure(home), 0);
-    ck_assert_int_eq(stk_home_ensure_room(home, "runs"), 0);
+    ck_assert_int_eq(stk_home_ensure_directory(home, "runs"), 0);
     ck_assert_uint_eq(unit_stat(unit_path("home/runs")).st_mode, S_IFDIR | 0700);
     ck_assert_int_eq(stk_home_ensure(unit_path("no/home")), -ENOENT);
 }

@@ -30,8 +30,8 @@ static void write_store(size_t bytes)
     char name[STK_SAMPLES_NAME_BYTES];
     void *data = calloc(1, bytes);
     ck_assert(stk_samples_name(stk_samples_namespace(), name));
-    mkdir(unit_join(tier.home, STK_SAMPLES_ROOM), 0700);
-    const char *place = unit_join(unit_join(tier.home, STK_SAMPLES_ROOM), name);
+    mkdir(unit_join(tier.home, STK_SAMPLES_DIRECTORY), 0700);
+    const char *place = unit_join(unit_join(tier.home, STK_SAMPLES_DIRECTORY), name);
     mkdir(place, 0700);
     memset(data, 1, bytes);
     unit_write(unit_join(place, "data.mdb"), data, bytes);

@@ -1,1 +1,1 @@
-"""Modules that every room of the package may use. They need no library."""
+"""Modules that every folder of the package may use. They need no library."""
