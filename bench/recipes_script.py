@@ -108,6 +108,13 @@ def view(size, scale, blur):
                       T.RandomHorizontalFlip(), T.ToTensor(), T.Normalize(MEAN, STD)])
 
 
+def processed(name):
+    """An image processor of transformers, as its pages have it."""
+    import transformers
+    processor = getattr(transformers, name)()
+    return lambda path: processor(Image.open(path).convert("RGB"), return_tensors="pt")["pixel_values"]
+
+
 def views(*kinds):
     def sample(path):
         image = Image.open(path).convert("RGB")
@@ -186,6 +193,9 @@ RECIPES = {"torchvision, ImageFolder": imagefolder, "webdataset's pil": webdatas
            "EXIF orientation 6, exif_transpose": turned,
            "RandAugment": lambda: augmented(T.RandAugment), "TrivialAugmentWide": lambda: augmented(T.TrivialAugmentWide),
            "two views, as MoCo v3": moco, "ten crops, as DINO": dino,
+           "transformers, ViTImageProcessor": lambda: processed("ViTImageProcessor"),
+           "transformers, ViTImageProcessorPil": lambda: processed("ViTImageProcessorPil"),
+           "transformers, CLIPImageProcessor": lambda: processed("CLIPImageProcessor"),
            "np.array(Image.open())": array_of_pillow,
            "cv2.imread": cv2_imread, "cv2.imread + RandomResizedCrop, as albumentations": cv2_usual,
            "torchvision.io.read_image": io_read_image,
@@ -207,7 +217,7 @@ def main():
     for name, make in RECIPES.items():
         try:
             sample = make()
-        except ImportError:
+        except (ImportError, AttributeError):
             continue
         for _ in range(int(sys.argv[2])):
             print(run_epoch(sample, files), name, flush=True)

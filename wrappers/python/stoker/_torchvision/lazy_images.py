@@ -91,10 +91,14 @@ class LazyImage:
 
     def tensor(self, tail):
         """Returns the tensor that a chain of transforms (tensor_tail.py) makes of the result."""
-        self._changes()
         tensor, memory = tail.tensor(self.size)
-        self._make(tail.end, memory)
+        self.fill(tail.end, memory)
         return tail.finished(tensor)
+
+    def fill(self, end, out):
+        """Writes the result to `out`, with this layout of the pixels (Plan.request)."""
+        self._changes()
+        self._make(end, out)
 
     def is_noted(self):
         """Returns true if the pixels come from a JPEG and all operations so far are noted."""

@@ -1,0 +1,1 @@
+"""transformers' image processors, whose first steps are done in one pass."""
