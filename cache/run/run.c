@@ -312,6 +312,16 @@ unsigned stk_run_opens(struct stk_run *run, uint32_t record)
     return opens != NULL ? atomic_load_explicit(&opens->all, memory_order_relaxed) : 0;
 }
 
+void stk_run_take_over_opens(struct stk_run *run, uint32_t older, uint32_t newer)
+{
+    const struct opens *from = run->file != NULL ? opens_of(run, older) : NULL;
+    struct opens *to = from != NULL ? opens_of(run, newer) : NULL;
+    if (to != NULL) {
+        atomic_store(&to->all, atomic_load(&from->all));
+        atomic_store(&to->decoded, atomic_load(&from->decoded));
+    }
+}
+
 /* Beyond the limit of what is counted opens are no longer seen. */
 static bool count_decoded(struct stk_run *run, uint32_t record, unsigned more)
 {

@@ -174,6 +174,9 @@ bool stk_run_has_decoded(struct stk_run *run, uint32_t record);
 /* Returns how often the job has opened this record's file in the run, as far as that is counted:
  * STK_RUN_MOST_OPENS for all that is more. */
 unsigned stk_run_opens(struct stk_run *run, uint32_t record);
+/* Has the opens of one record's file go on with another record, which stands for the same version
+ * of it and is not in use yet. */
+void stk_run_take_over_opens(struct stk_run *run, uint32_t older, uint32_t newer);
 /* Adds to the counter of this number. */
 void stk_run_count(struct stk_run *run, size_t counter, uint64_t amount);
 /* Counts a bypass. `bytes`: of the file, if this was its first open in the run, else 0. */

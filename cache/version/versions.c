@@ -108,11 +108,15 @@ static bool supersede(struct stk_cache *cache, const struct stk_place *place, ui
 {
     struct stk_record *from = stk_catalogue_record(&cache->catalogue, older);
     struct stk_record *to = stk_catalogue_record(&cache->catalogue, newer);
+    bool same = stk_record_name(from) == stk_record_name(to);
     to->previous = older;
+    if (same) {
+        stk_run_take_over_opens(&cache->run, older, newer);
+    }
     if (!stk_catalogue_replace(&cache->catalogue, place->key, older, newer)) {
         return false;
     }
-    if (stk_record_name(from) == stk_record_name(to)) {
+    if (same) {
         stk_drop_claim(from); /* only blocks or links are new: it is the new record's entry now */
     } else {
         stk_drop_version(cache, place, older);

@@ -58,6 +58,13 @@ START_TEST(new_versions_point_to_old_ones)
 }
 END_TEST
 
+/* Counts an open of the file, and returns how many there were in the run. */
+static unsigned count_open(const char *name)
+{
+    uint32_t number = stk_catalogue_find(&box.cache.catalogue, box_place(name)->key);
+    return stk_run_count_open(&box.cache.run, &(struct stk_run_open_counts){.record = number});
+}
+
 /* The blocks of a file that was just written are counted late by some file systems: that is no new
  * version, and its entry stays. */
 START_TEST(the_same_version_keeps_its_entry)
@@ -68,6 +75,7 @@ START_TEST(the_same_version_keeps_its_entry)
     ck_assert(box_open_file("file"));
     char entry[STK_PATH_BYTES];
     strcpy(entry, box.entry);
+    count_open("file");
     int64_t used = box_used_blocks();
     struct stk_identity identity;
     stk_record_get_identity(box_record("file"), &identity);
@@ -78,6 +86,7 @@ START_TEST(the_same_version_keeps_its_entry)
     ck_assert(box_open_file("file"));
     ck_assert_str_eq(box.entry, entry);
     ck_assert_int_eq(box_used_blocks(), used);
+    ck_assert_uint_eq(count_open("file"), 1); /* the second of one file, and not the first of two */
     box_write("file", "other");
     box_begin_run();
     ck_assert(box_open_file("file"));
