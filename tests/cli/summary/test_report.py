@@ -427,7 +427,7 @@ def test_where_the_page_goes(jobs, report, data, state, scratch, runs):
 
 
 def test_a_page_without_a_dataloader(jobs, report, drawn, data, state):
-    loop = 'for n in 1 2 3; do cat "$@"; done >/dev/null'
+    loop = 'for n in 1 2 3; do cat "$@"; sleep 0.3; done >/dev/null'
     jobs.run(["sh", "-c", loop, "sh", *files_of(data)], path=data, env=state)
     page = drawn(report("-o", "-").stdout)
     assert "Files opened per second" in page.text and "67% of the files opened" in page.text
@@ -439,12 +439,23 @@ def test_a_page_without_a_dataloader(jobs, report, drawn, data, state):
     assert "No file below --path was opened" in page.text
 
 
+def test_a_short_run_has_no_curve(jobs, report, drawn, data, state):
+    """Its one or two moments would be drawn as a rectangle; the table has them."""
+    jobs.run(["cat", *files_of(data)], path=data, env=state)
+    page = drawn(report("-o", "-").stdout)
+    assert len(json.loads(report("--json").stdout)["series"]["rows"]) < 3
+    assert "too short for a curve" in page.text and "Files opened per second" not in page.text
+    assert "Over time" in page.under("h2") and "Opens per s" in page.text
+    ids = {one.get("id") for _, one in page.tags}
+    assert ids & {"speed", "hits", "bytes"} == set()
+
+
 def test_a_page_of_big_files(jobs, report, drawn, origin, state):
     """One open serves many reads, so opens show nothing."""
     source, mount = origin.directory("big")
     (source / "file").write_bytes(os.urandom(3 << 20))
     settle()
-    jobs.run(["sh", "-c", 'for i in 1 2; do dd if="$0" bs=64k of=/dev/null; done', mount / "file"], path=mount,
+    jobs.run(["sh", "-c", 'for i in 1 2; do dd if="$0" bs=64k of=/dev/null; sleep 0.4; done', mount / "file"], path=mount,
              env={**state, "STOKER_MAX_FILE": "1M", "STOKER_COMPLETE": "off"})
     told = json.loads(report("--json").stdout)
     page = drawn(report("-o", "-").stdout)
