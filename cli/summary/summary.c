@@ -165,7 +165,7 @@ static void add_times(const struct figures *figures)
     text = add_time(text, "decode", figures->decode_s);
     text = add_time(text, "resize", figures->resize_s);
     text = add_time(text, "batches", figures->collate_s);
-    text = add_time(text, "cache", figures->cache_s);
+    text = add_time(text, "cache about", figures->cache_s); /* an estimate */
     bool apart = figures->cache_s > 0 || figures->total[STK_COUNT_HITS] == 0;
     text =
         add_time(text, apart ? "the job's transforms" : "cache and transforms", figures->other_s);

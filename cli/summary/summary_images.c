@@ -62,6 +62,7 @@ void summary_add_decoded(const struct session *session)
     uint64_t left = figures_left_to_pillow(session);
     uint64_t images = figures_tallied(session, STK_TALLY_IMAGES);
     uint64_t resized = figures_tallied(session, STK_TALLY_RESIZED);
+    uint64_t operations = figures_tallied(session, STK_TALLY_OPERATIONS);
     char *samples = samples_text(session);
     if (images > 0) {
         lines_add(CACHES, "  %" PRIu64 " %s decoded%s", images, plural(images, "image", "images"),
@@ -76,6 +77,10 @@ void summary_add_decoded(const struct session *session)
     if (resized > 0) {
         lines_add(DETAILS, "  %" PRIu64 " %s resized that Pillow had decoded", resized,
                   plural(resized, "image", "images"));
+    }
+    if (operations > 0) {
+        lines_add(DETAILS, "  %" PRIu64 " %s of Pillow's done here (blends, colours, blurs, warps)",
+                  operations, plural(operations, "operation", "operations"));
     }
     free(samples);
 }
@@ -124,7 +129,7 @@ void summary_add_missing(const struct figures *figures)
     }
     if (images == 0 && figures_tallied(session, STK_TALLY_OPENCV) > 0) {
         lines_add(LOSSES, "  OpenCV (cv2) was seen: files that it reads are cached, but it decoded "
-                          "all images itself");
+                          "all images itself, and opens each of them twice");
     }
 }
 

@@ -163,7 +163,7 @@ def test_the_times_add_up(jobs, data):
     assert time["other_s"] == pytest.approx(max(0, time["fetch_s"] - sum(
         time[name] for name in ("origin_s", "decode_s", "resize_s", "batches_s", "cache_s"))), abs=1e-4)
     line, = [line for line in lines_of(ran) if line.startswith("  time summed over processes: ")]
-    for name, key in (("storage", "origin_s"), ("cache", "cache_s"), ("the job's transforms", "other_s")):
+    for name, key in (("storage", "origin_s"), ("cache about", "cache_s"), ("the job's transforms", "other_s")):
         said = re.search(rf"\b{name} ([\d.]+) s", line)
         assert (said and said[1]) == (f"{time[key]:.1f}" if time[key] >= 0.05 else None)
 
@@ -440,3 +440,19 @@ def test_opencv_is_said_to_decode_itself_where_it_does(jobs, scratch):
         assert ran.files == 3 and ran.json["opencv"] == 1 and ran.json["decode"]["images"] == images
         assert any("OpenCV (cv2) was seen: files that it reads are cached" in line
                    for line in lines_of(ran)) == (images == 0)
+        assert ran.opens == (3 if images else 6)
+
+
+def test_operations_of_pillow_are_counted(jobs, scratch):
+    """Those that were done here; all else would be Pillow's own work."""
+    directory = scratch / "photographs"
+    directory.mkdir()
+    photograph(directory / "1.jpg")
+    settle()
+    script = ("import sys; from PIL import Image, ImageEnhance\n"
+              "image = Image.open(sys.argv[1]).convert('RGB')\n"
+              "for amount in 0.5, 1.5, 2: ImageEnhance.Brightness(image).enhance(amount).tobytes()")
+    ran = jobs.run([sys.executable, "-c", script, directory / "1.jpg"], path=directory, flags=["--verbose"])
+    count = ran.json["decode"]["operations"]
+    assert count >= 3
+    assert f"  {count} operations of Pillow's done here (blends, colours, blurs, warps)" in lines_of(ran)
