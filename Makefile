@@ -125,7 +125,7 @@ $(B)/libstokerdecode.a: $(DECODE_OBJECTS)
 # Each rounding counts, as in the reference: no fused multiplications.
 $(DECODE_OBJECTS): NEEDS += -ffp-contract=off
 # Without it a compiler makes no vectors of loops that compare floats. No result depends on it.
-$(filter %/operations.o %/operations_avx2.o %/warp.o %/warp_avx2.o,$(DECODE_OBJECTS)): NEEDS += -fno-trapping-math
+$(filter %/operations.o %/operations_avx2.o %/operations_avx512.o %/warp.o %/warp_avx2.o,$(DECODE_OBJECTS)): NEEDS += -fno-trapping-math
 
 # ---- the device ----
 

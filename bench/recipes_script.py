@@ -20,6 +20,7 @@ from torchvision import transforms as T
 
 MEAN, STD = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
 SIZE = 224
+BATCH = 64  # of CIFAR
 TURNED = "turned"  # the folder of the copies with EXIF's orientation 6
 
 
@@ -92,6 +93,25 @@ def augmented(kind):
     first, flip, *rest = usual().transforms
     transform = T.Compose([first, flip, kind(), *rest])
     return lambda path: transform(Image.open(path).convert("RGB"))
+
+
+def timm(**options):
+    """timm's transforms for training, as its own function makes them. (With mstd0.5 it asks Pillow for a posterize of no
+    bits from time to time, which Pillow 13 refuses.)"""
+    from timm.data import create_transform
+    transform = create_transform(SIZE, is_training=True, **options)
+    return lambda path: transform(Image.open(path).convert("RGB"))
+
+
+def cifar():
+    """CIFAR-10 as torchvision's data set hands it out: an array of 32 x 32, and an image of each row. One sample are as
+    many images as a batch has."""
+    from torchvision.datasets import CIFAR10
+    data = CIFAR10.__new__(CIFAR10)
+    data.data, data.targets = numpy.random.default_rng(1).integers(0, 256, (BATCH, 32, 32, 3), numpy.uint8), [3] * BATCH
+    data.transform = T.Compose([T.RandomCrop(32, padding=4), T.RandomHorizontalFlip(), T.ToTensor(), T.Normalize(MEAN, STD)])
+    data.target_transform = None
+    return lambda path: [data[index] for index in range(BATCH)]
 
 
 class Blur:
@@ -192,6 +212,8 @@ RECIPES = {"torchvision, ImageFolder": imagefolder, "webdataset's pil": webdatas
            "v2 as documented, ToImage first": documented_v2, "torchvision.io.decode_image + v2": io_v2,
            "EXIF orientation 6, exif_transpose": turned,
            "RandAugment": lambda: augmented(T.RandAugment), "TrivialAugmentWide": lambda: augmented(T.TrivialAugmentWide),
+           "timm, default": timm,
+           "timm, rand-m9": lambda: timm(auto_augment="rand-m9-inc1", re_prob=0.25), "CIFAR-10, a batch": cifar,
            "two views, as MoCo v3": moco, "ten crops, as DINO": dino,
            "transformers, ViTImageProcessor": lambda: processed("ViTImageProcessor"),
            "transformers, ViTImageProcessorPil": lambda: processed("ViTImageProcessorPil"),

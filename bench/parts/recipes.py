@@ -14,9 +14,11 @@ FORGOTTEN = 3  # epochs, in which forms are made and templates noted
 RECIPES = {  # the goal of each, over plain
     "torchvision, ImageFolder": 6, "webdataset's pil": 6, "HF parquet + torchvision": 6,
     "v2.Compose of (image, label)": 4, "v2 as documented, ToImage first": 5,
-    "torchvision.io.decode_image + v2": 4, "EXIF orientation 6, exif_transpose": 6, "np.array(Image.open())": None, "cv2.imread": None,
+    "torchvision.io.decode_image + v2": 4, "EXIF orientation 6, exif_transpose": 6,
+    "np.array(Image.open())": None, "cv2.imread": None,
     "transformers, ViTImageProcessor": 4, "transformers, ViTImageProcessorPil": 4, "transformers, CLIPImageProcessor": 4,
-    "RandAugment": 4, "TrivialAugmentWide": 5, "two views, as MoCo v3": 4.5, "ten crops, as DINO": 4,
+    "RandAugment": 4, "TrivialAugmentWide": 5, "timm, default": 5, "timm, rand-m9": 4, "CIFAR-10, a batch": 4,
+    "two views, as MoCo v3": 4.5, "ten crops, as DINO": 4,
     "cv2.imread + RandomResizedCrop, as albumentations": 2.2,
     "torchvision.io.read_image": None, "torchvision.io.decode_jpeg + transforms": 4}
 

@@ -39,6 +39,14 @@ struct stk_operations {
     void (*from_grey)(uint8_t *out, const uint8_t *in, size_t count);
     void (*to_hsv)(uint8_t *out, const uint8_t *in, size_t count);
     void (*from_hsv)(uint8_t *out, const uint8_t *in, size_t count);
+    /* Changes of `count` four-byte pixels where they lie. The first goes from a colour to each by
+     * `share`, the second from each one's grey. The hue is turned by parts of 256; the fourth byte
+     * becomes 0. */
+    void (*from_colour)(uint8_t *pixels, uint32_t colour, float share, size_t count);
+    void (*from_own_grey)(uint8_t *pixels, float share, size_t count);
+    void (*turn_hue)(uint8_t *pixels, uint32_t turn, size_t count);
+    /* Returns the sum of the greys of four-byte pixels. */
+    uint64_t (*sum_greys)(const uint8_t *pixels, size_t count);
     /*
      * Makes the inner `bytes` of a row by nine weights: those of the row below, of the row itself,
      * of the row above. A neighbour is `step` bytes away. rows[] are these rows, from the first
@@ -62,6 +70,6 @@ const struct stk_operations *stk_operations_select(void);
 
 extern const struct stk_operations stk_operations_plain;
 #if defined(__x86_64__)
-extern const struct stk_operations stk_operations_avx2;
+extern const struct stk_operations stk_operations_avx2, stk_operations_avx512;
 stk_warp_row stk_avx2_warp;
 #endif

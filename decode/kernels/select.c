@@ -56,10 +56,9 @@ const struct stk_kernels *stk_kernels_select(void)
 const struct stk_operations *stk_operations_select(void)
 {
 #if defined(__x86_64__)
-    const char *wish = getenv("STOKER_SIMD");
-    __builtin_cpu_init();
-    if (__builtin_cpu_supports("avx2") && !(wish && strcmp(wish, stk_kernels_c.name) == 0)) {
-        return &stk_operations_avx2;
+    const struct stk_kernels *kernels = stk_kernels_select();
+    if (kernels != &stk_kernels_c) {
+        return kernels == &stk_kernels_avx512 ? &stk_operations_avx512 : &stk_operations_avx2;
     }
 #endif
     return &stk_operations_plain;

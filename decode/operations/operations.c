@@ -32,6 +32,49 @@ void stk_convert(const struct stk_picture *out, const struct stk_picture *in,
     }
 }
 
+/* Returns the colour of which an image without contrast is. */
+static uint32_t mean_grey(const struct stk_operations *operations, const struct stk_picture *image)
+{
+    uint64_t sum = 0;
+    for (uint32_t y = 0; y < image->height; y++) {
+        sum += operations->sum_greys(image->rows[y], image->width);
+    }
+    double mean = (double)sum / ((double)image->width * image->height);
+    return (uint32_t)(mean + 0.5) * UINT32_C(0x10101) | UINT32_C(0xff000000);
+}
+
+static void change_row(const struct stk_operations *operations, struct stk_recolouring change,
+                       uint32_t without, uint8_t *row, size_t width)
+{
+    switch (change.kind) {
+    case STK_BRIGHTNESS:
+    case STK_CONTRAST:
+        operations->from_colour(row, without, change.number, width);
+        break;
+    case STK_SATURATION:
+        operations->from_own_grey(row, change.number, width);
+        break;
+    case STK_HUE:
+        operations->turn_hue(row, (uint32_t)change.number, width);
+        break;
+    }
+}
+
+void stk_recolour(const struct stk_picture *out, const struct stk_picture *in,
+                  const struct stk_recolouring *changes, unsigned count)
+{
+    const struct stk_operations *operations = stk_operations_select();
+    for (uint32_t y = 0; y < out->height; y++) {
+        memcpy(out->rows[y], in->rows[y], row_bytes(out));
+    }
+    for (unsigned i = 0; i < count; i++) {
+        uint32_t without = changes[i].kind == STK_CONTRAST ? mean_grey(operations, out) : 0;
+        for (uint32_t y = 0; y < out->height; y++) {
+            change_row(operations, changes[i], without, out->rows[y], out->width);
+        }
+    }
+}
+
 /* Makes the inner pixels of row y. The fourth byte of a colour becomes 0, as in Pillow. */
 static void weigh_row(const struct stk_operations *operations, const struct stk_picture *out,
                       const struct stk_picture *in, uint32_t y, const float weights[9])

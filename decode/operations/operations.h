@@ -21,12 +21,24 @@ struct stk_picture {
 
 enum stk_conversion { STK_TO_GREY, STK_FROM_GREY, STK_TO_HSV, STK_FROM_HSV };
 
+/* Changes of colours, each by a number. The first three go from an image without something to the
+ * one that has it, by a share: from black, from the mean of its greys, from its greys. */
+enum stk_recolouring_kind { STK_BRIGHTNESS, STK_CONTRAST, STK_SATURATION, STK_HUE };
+
+struct stk_recolouring {
+    enum stk_recolouring_kind kind;
+    float number; /* a share, or a turn of the hue: an integer from 0 to 255 */
+};
+
 /* Goes from a to b by `share`. All have one size. */
 void stk_blend(const struct stk_picture *out, const struct stk_picture *a,
                const struct stk_picture *b, float share);
 /* Converts. Both have one size, and the bytes that the conversion says. */
 void stk_convert(const struct stk_picture *out, const struct stk_picture *in,
                  enum stk_conversion kind);
+/* Makes changes one after the other, of four-byte pixels. */
+void stk_recolour(const struct stk_picture *out, const struct stk_picture *in,
+                  const struct stk_recolouring *changes, unsigned count);
 /* Weighs the pixels around each, except for those at the edges, which are copied. The weights are
  * those of the row below, of the row itself, of the row above. */
 void stk_weigh_nine(const struct stk_picture *out, const struct stk_picture *in,

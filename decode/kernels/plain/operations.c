@@ -1,6 +1,7 @@
 /* Pillow's operations on any processor. */
-#define LOOP static
-#define WARP stk_plain_warp
+#define LOOP  static
+#define LANES 4
+#define WARP  stk_plain_warp
 #include "decode/kernels/operation_loops.h"
 
 const struct stk_operations stk_operations_plain = OPERATIONS;

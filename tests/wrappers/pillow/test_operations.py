@@ -25,7 +25,7 @@ print(json.dumps([sorted(operations_check._proven), stoker.counts()["operations"
 # All three bytes at once of 65,536 colours.
 COLOURS = """
 from PIL import Image
-from stoker._pillow import operate
+from stoker._pillow import check, operate, operations_check
 low = bytes(range(256)) * 256
 high = b"".join(bytes([n]) * 256 for n in range(256))
 for n in range(256):
@@ -35,10 +35,13 @@ for n in range(256):
         ours, pillows = operate.convert(core, after), core.convert(after, 3)
         same = Image.new(after, (1, 1))._new(ours).tobytes() == Image.new(after, (1, 1))._new(pillows).tobytes()
         assert same, (before, after, n)
+    core = Image.merge("RGB", planes).im
+    ours, pillows = operate.recolour(core, (operate.HUE, n)), operations_check._turned(core, n)
+    assert check.stored(ours) == check.stored(pillows), n
 print("same")
 """
 
-KINDS = ["HSVRGB", "LRGB", "RGBHSV", "RGBL", "blend", "blur", "nine", "warp"]
+KINDS = ["HSVRGB", "LRGB", "RGBHSV", "RGBL", "blend", "blur", "colours", "nine", "warp"]
 
 
 @pytest.fixture
@@ -61,12 +64,12 @@ def test_random_operations(compare, jpegs):
     record("Pillow under the hook", "operations on other images", PIL.__version__, f"{count} cases", "same")
 
 
-@pytest.mark.parametrize("simd", ["c", "avx2"])
+@pytest.mark.parametrize("simd", ["c", "avx2", "avx512"])
 def test_all_colours(report, simd):
     assert report(COLOURS, STOKER_SIMD=simd) == "same\n"
 
 
-@pytest.mark.parametrize("simd", ["c", "avx2"])
+@pytest.mark.parametrize("simd", ["c", "avx2", "avx512"])
 def test_everything_is_proven(report, simd):
     proven, operations, _ = json.loads(report(STOKER_SIMD=simd))
     assert proven == KINDS
@@ -92,7 +95,7 @@ operate._core = Core()
 
 
 @pytest.mark.parametrize("name,kinds", [("blend", ["blend"]), ("blur", ["blur"]), ("weigh_nine", ["nine"]),
-                                        ("warp", ["warp"]), ("convert", ["HSVRGB", "LRGB", "RGBHSV", "RGBL"])])
+                                        ("warp", ["warp"]), ("recolour", ["colours"]), ("convert", ["HSVRGB", "LRGB", "RGBHSV", "RGBL"])])
 def test_what_differs_is_left_to_pillow(report, tmp_path, name, kinds):
     good = json.loads(report(home=tmp_path / "good"))
     proven, operations, total = json.loads(report(before=wrong(name), home=tmp_path / "wrong"))

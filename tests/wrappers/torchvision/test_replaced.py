@@ -2,8 +2,10 @@
 
 import sys
 
+import pytest
 from covered import build, jobs, place, scratch, session_scratch  # noqa: F401
 from matrix import record
+from slices import ALL
 
 LOOK = """
 import sys
@@ -41,6 +43,20 @@ def test_replaced_functions(tell, version):
     has_v2 = plain["outcomes"]["among_other_values"][1] is not None
     assert hooked["counts"]["tensors"] > (30 if has_v2 else 5)
     record("torchvision", "replaced functions", version, f"{len(plain['outcomes'])} cases", "same")
+
+
+@pytest.mark.parametrize("simd", ["c", "avx2", ""])
+def test_colours(tell, version, simd):
+    count = 10_000 if ALL else 600
+    env = {"STOKER_SIMD": simd}
+    plain, hooked = (tell(how, "colours.py", 0, count, env=env) for how in ("plainly", "hooked"))
+    different = [f"seed {seed}: {each} / {hooked['outcomes'][seed]}"
+                 for seed, each in plain["outcomes"].items() if each != hooked["outcomes"][seed]]
+    assert not different, "\n".join(different)
+    raised = sum(each[0] == "raised" for each in plain["outcomes"].values())
+    assert 0 < raised < count / 3
+    assert hooked["calls"] > count / 4
+    record("torchvision", "changes of colours", version, f"{count} cases", "same")
 
 
 def test_switched_off(tell):

@@ -64,6 +64,52 @@ PyObject *core_convert(PyObject *module, PyObject *arguments)
     return PyLong_FromLong(0);
 }
 
+#define MOST_CHANGES 8
+
+/* Reads kinds and numbers by turns. Returns how many changes they are, or -1. */
+static int changes_of(struct stk_recolouring out[MOST_CHANGES], PyObject *numbers)
+{
+    Py_ssize_t count = PyTuple_Size(numbers);
+    if (count < 0 || count > 2 * MOST_CHANGES || count % 2 != 0) {
+        return -1;
+    }
+    for (Py_ssize_t i = 0; i < count; i += 2) {
+        double kind = PyFloat_AsDouble(PyTuple_GetItem(numbers, i));
+        double number = PyFloat_AsDouble(PyTuple_GetItem(numbers, i + 1));
+        bool is_hue = kind == STK_HUE;
+        if (!(kind >= STK_BRIGHTNESS && kind <= STK_HUE) || number != number ||
+            (is_hue && !(number >= 0 && number <= 255))) {
+            return -1;
+        }
+        out[i / 2] = (struct stk_recolouring){(enum stk_recolouring_kind)kind, (float)number};
+    }
+    return (int)(count / 2);
+}
+
+/* recolour(target, source, size, changes): changes the colours of RGB. Each change is one of enum
+ * stk_change_kind and its number. */
+PyObject *core_recolour(PyObject *module, PyObject *arguments)
+{
+    PyObject *target, *source, *numbers;
+    uint32_t size[2];
+    struct stk_recolouring changes[MOST_CHANGES];
+    struct stk_picture out, in;
+    if (!PyArg_ParseTuple(arguments, "OO(II)O", &target, &source, &size[0], &size[1], &numbers)) {
+        return NULL;
+    }
+    int count = changes_of(changes, numbers);
+    if (PyErr_Occurred()) {
+        return NULL;
+    }
+    if (count < 0 || !find(&out, target, 3, size) || !find(&in, source, 3, size)) {
+        return PyLong_FromLong(UNKNOWN);
+    }
+    Py_BEGIN_ALLOW_THREADS;
+    stk_recolour(&out, &in, changes, (unsigned)count);
+    Py_END_ALLOW_THREADS;
+    return PyLong_FromLong(0);
+}
+
 /* weigh_nine(target, source, bands, size, weights, scale): nine weights of the pixels around each,
  * over their scale. */
 PyObject *core_weigh_nine(PyObject *module, PyObject *arguments)

@@ -15,6 +15,7 @@ MOST_SHARE = 1e6
 PASSES = 3  # of a GaussianBlur
 AFFINE, PERSPECTIVE = 0, 2
 BILINEAR, BICUBIC = 2, 3
+BRIGHTNESS, CONTRAST, SATURATION, HUE = range(4)  # enum stk_recolouring_kind
 
 
 def _made(new, failed):
@@ -30,6 +31,12 @@ def convert(core, mode):
     kind = _CONVERSIONS[core.mode, mode]
     new = Image.core.new(mode, core.size)
     return _made(new, _core.convert(new, core, core.size, kind))
+
+
+def recolour(core, changes):
+    """Makes changes of colours: kinds and their numbers by turns."""
+    new = Image.core.new("RGB", core.size)
+    return _made(new, _core.recolour(new, core, core.size, changes))
 
 
 def weigh_nine(core, weights, scale):

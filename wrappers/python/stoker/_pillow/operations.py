@@ -21,6 +21,9 @@ _METHOD_TYPES = (int, getattr(Image, "Transform", int))
 _FACTORS = {operate.AFFINE: 6, operate.PERSPECTIVE: 8}
 
 
+_BARE = Image.new("L", (1, 1))  # its info is empty
+
+
 def _is_large(size):
     return size[0] * size[1] >= LEAST
 
@@ -67,6 +70,16 @@ def converted(image, mode):
     core = _core_of(image, (image.mode,)) if operations_check.proves(image.mode + mode) else None
     new = None if core is None else _counted(operate.convert(core, mode))
     return None if new is None else image._new(new)
+
+
+def recoloured(image, changes, hands_on=False):
+    """Returns a new image after some changes of colours (operate.py), or None. It gets the image's info if that is
+    handed on."""
+    if "transparency" in image.info or not operations_check.proves("colours"):
+        return None
+    core = _core_of(image, ("RGB",))
+    new = None if core is None else _counted(operate.recolour(core, changes))
+    return None if new is None else (image if hands_on else _BARE)._new(new)
 
 
 # ---- core images ----

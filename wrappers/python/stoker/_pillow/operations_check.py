@@ -81,6 +81,36 @@ def _converts(before, after):
         yield _is_same(operate.convert(core, after), core.convert(after, 3))
 
 
+def _without(core, kind):
+    """Returns the core image from which a change of this kind goes to another one."""
+    if kind == operate.BRIGHTNESS:
+        return Image.core.fill("RGB", core.size, 0)
+    grey = core.convert("L", 3)
+    if kind == operate.CONTRAST:
+        mean = int(sum(check.stored(grey)) / (core.size[0] * core.size[1]) + 0.5)
+        grey = Image.core.fill("L", core.size, mean)
+    return grey.convert("RGB", 3)
+
+
+def _turned(core, turn):
+    """Returns a core image with another hue, as torchvision makes it."""
+    hue, *others = (core.convert("HSV", 3).getband(band) for band in range(3))
+    turned = check.stored(hue).translate(bytes(value + turn & 255 for value in range(256)))
+    return Image.core.merge("HSV", _image("L", core.size, turned), *others).convert("RGB", 3)
+
+
+def _recolours():
+    for core in (_image("RGB", (512, 512), _hues()), *_images(("RGB",))):
+        for turn in (0, 1, 101, 255):
+            yield _is_same(operate.recolour(core, (operate.HUE, turn)), _turned(core, turn))
+    for core in _images(("RGB",)):
+        for share in _SHARES:
+            made, changes = core, ()
+            for kind in (operate.SATURATION, operate.CONTRAST, operate.BRIGHTNESS):
+                made, changes = Image.core.blend(_without(made, kind), made, share), (*changes, kind, share)
+                yield _is_same(operate.recolour(core, changes), made)
+
+
 def _nines():
     for core in _images():
         for scale, kernel in _KERNELS:
@@ -105,7 +135,7 @@ def _warps():
                     yield operate.warp(ours, core, method, factors, filter, clears) and _is_same(ours, pillows)
 
 
-_KINDS = {"blend": _blends, "nine": _nines, "blur": _blurs, "warp": _warps}
+_KINDS = {"blend": _blends, "colours": _recolours, "nine": _nines, "blur": _blurs, "warp": _warps}
 _KINDS.update({before + after: lambda before=before, after=after: _converts(before, after)
                for before, after in operate.CONVERSIONS})
 

@@ -141,6 +141,13 @@ def expect_again(owner, name):
             _expect(known, name)
 
 
-_functions = all([_expect(F, name) for name in _FUNCTIONS])
+def watch(owner, names):
+    """Watches functions of torchvision's: functions_are_own() is false if one of them is not, or is replaced."""
+    global _functions
+    _functions = all([_expect(owner, name) for name in names]) and _functions
 
-__all__ = ["F", "T", "expect_again", "functions_are_own", "is_bare", "seen", "v2"]
+
+_functions = True
+watch(F, _FUNCTIONS)
+
+__all__ = ["F", "T", "expect_again", "functions_are_own", "is_bare", "seen", "v2", "watch"]

@@ -14,7 +14,7 @@ from PIL import Image
 
 from .._base.own import attempt
 from .._pillow.plan import Plan
-from . import exact, normalize, others, pipeline, rng, spaces, steps, tensor_tail
+from . import colours, exact, normalize, others, pipeline, rng, spaces, steps, tensor_tail
 from .exact import F, T
 
 SWITCH = "STOKER_TORCHVISION"
@@ -33,6 +33,12 @@ def install():
         _replace(F, "normalize", _normalize_tensor)
         _replace(T.RandomResizedCrop, "get_params", _get_params)
         _replace(T.Compose, "__call__", _compose, "compose")
+        _replace(T.ColorJitter, "forward", _jitter, "jitter")
+        for kind, name in enumerate(colours.FUNCTIONS):
+            _replace(F.F_pil, name, _adjuster(kind, name))
+        _replace(F.F_pil, colours.GREY, _to_grayscale)
+        exact.watch(F, colours.FUNCTIONS)
+        exact.watch(F.F_pil, colours.FUNCTIONS)
 
 
 def install_v2():
@@ -100,6 +106,25 @@ def _to_tensor(pic):
 def _normalize_tensor(tensor, mean, std, inplace=False):
     result = None if inplace else attempt(normalize.normalized, tensor, mean, std)
     return PLAIN["normalize"](tensor, mean, std, inplace) if result is None else result
+
+
+# ---- colours ----
+
+def _adjuster(kind, name):
+    def adjust(img, factor):
+        result = attempt(colours.adjusted, kind, img, factor)
+        return PLAIN[name](img, factor) if result is None else result
+    return adjust
+
+
+def _to_grayscale(img, num_output_channels):
+    result = attempt(colours.grey, img, num_output_channels)
+    return PLAIN[colours.GREY](img, num_output_channels) if result is None else result
+
+
+def _jitter(self, img):
+    result = rng.as_one(colours.jittered, self, img) if attempt(colours.can_jitter, img) else None
+    return PLAIN["jitter"](self, img) if result is None else result
 
 
 # ---- RandomResizedCrop ----
