@@ -1,19 +1,18 @@
 """The process at the other end of tests/lib/agent.py: makes the calls of its input, one a line, and
 prints each result. A line is the repr of (name, arguments). The answer is the repr of ("ok", value)
-or ("errno", number). Paths are bytes."""
+or ("errno", number). Paths are bytes.
 
-import ast
+Two of these start in most tests of paths and of versions: so a module that takes long to import is imported where few
+agents come."""
+
 import ctypes
 import fcntl
 import hashlib
 import mmap
 import os
 import select
-import shutil
 import signal
-import socket
 import stat
-import subprocess
 import sys
 
 from beneath import name_of
@@ -211,15 +210,18 @@ def walk(path):
 
 
 def rmtree(path):
+    import shutil
     shutil.rmtree(path)
 
 
 def copytree(source, target):
+    import shutil
     shutil.copytree(source, target, symlinks=True)
 
 
 def copy_files(source, target):
     """Copies each file of a directory into another one, which is there."""
+    import shutil
     for name in os.listdir(source):
         shutil.copyfile(os.path.join(source, name), os.path.join(target, name))
 
@@ -235,6 +237,7 @@ def sendfile_whole(to, fd, count):
 
 def spawn(argv):
     """Runs a program to its end: its output."""
+    import subprocess
     return subprocess.run(argv, check=True, stdout=subprocess.PIPE).stdout
 
 
@@ -247,7 +250,7 @@ def in_child(name, *arguments):
         os._exit(0)
     os.close(writer)
     with open(reader, "rb") as pipe:
-        said = ast.literal_eval(pipe.read().decode())
+        said = eval(pipe.read().decode())
     os.waitpid(pid, 0)
     if said[0] == "errno":
         raise OSError(said[1], name)
@@ -256,6 +259,7 @@ def in_child(name, *arguments):
 
 def pass_fd(fd):
     """The descriptor after a trip over a socket."""
+    import socket
     left, right = socket.socketpair()
     socket.send_fds(left, [b"x"], [fd])
     _, fds, _, _ = socket.recv_fds(right, 1, 1)
@@ -279,7 +283,7 @@ def main():
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     print(repr(("ok", "ready")), flush=True)
     while select.select([0], [], []) and (line := sys.stdin.readline()):
-        name, arguments = ast.literal_eval(line)
+        name, arguments = eval(line)
         print(answer(name, arguments), flush=True)
 
 

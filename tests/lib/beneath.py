@@ -5,9 +5,6 @@ says the origin's name instead. libc's realpath reads links without calling read
     program = beneath.SOURCE + "print('/tree/' in name_of(int(sys.argv[1])))"
 """
 
-import inspect
-
-
 def name_of(fd):
     """Returns the empty string if the file has no name: an unlinked file, a pipe, a path that is too long."""
     import ctypes
@@ -17,4 +14,9 @@ def name_of(fd):
     return os.fsdecode(name.value) if realpath(b"/proc/self/fd/%d" % fd, name) else ""
 
 
-SOURCE = inspect.getsource(name_of)
+def __getattr__(name):
+    """Makes SOURCE only where it is wanted: inspect takes longer to import than an agent to start."""
+    if name != "SOURCE":
+        raise AttributeError(name)
+    import inspect
+    return inspect.getsource(name_of)
