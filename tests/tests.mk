@@ -50,7 +50,7 @@ $(B)/slowfs: $(wildcard tests/slowfs/*.c) $(wildcard tests/slowfs/*.h)
 PRELOAD_FRAMES := open read stdio stat access user async directory descriptor create make change chdir metadata fdmeta
 PRELOAD_SHARED := $(addprefix tests/preload/symbols/frames/,frame.c show.c by_syscall.c paths.c pool.c)
 PRELOAD_BIN := $(B)/tests/preload/symbols
-PRELOAD_CC = $(CC) -std=gnu11 -D_GNU_SOURCE -I. $(WARNINGS) $(OPTIMISE) $(DEBUG) $(USERS) $(COMPILE_SAN)
+PRELOAD_CC = $(CC) -fno-lto -std=gnu11 -D_GNU_SOURCE -I. $(WARNINGS) $(OPTIMISE) $(DEBUG) $(USERS) $(COMPILE_SAN)
 SKEW := $(B)/tests/chaos/skew.so
 PRELOAD_PROGRAMS := $(addprefix $(PRELOAD_BIN)/,$(PRELOAD_FRAMES) warm counters)
 
@@ -135,26 +135,35 @@ test-san-thread:
 # ---- tests/fuzz: what reads what it cannot trust ----
 
 FUZZ_TARGETS := path options mounts catalogue decode form
+# Those of clang's libFuzzer, which brings a driver of its own. Where it is there, clang compiles the decoder for both
+# drivers, instead of each compiler for one.
+LIBFUZZER_TARGETS := decode form
+CLANG_FUZZER := $(wildcard $(shell clang -print-resource-dir 2>/dev/null)/lib/linux/libclang_rt.fuzzer-*)
+GCC_TARGETS := $(filter-out $(if $(CLANG_FUZZER),$(LIBFUZZER_TARGETS)),$(FUZZ_TARGETS))
+
 FUZZ_SHARED := tests/fuzz/fuzz.c
-$(B)/tests/fuzz-catalogue: $(call objects,tests/fuzz/world.c tests/unit/private.c)
-$(B)/tests/fuzz-decode $(B)/tests/fuzz-form: $(call objects,tests/fuzz/jpegs.c $(DECODE))
-$(addprefix $(B)/tests/fuzz-,$(filter-out decode form,$(FUZZ_TARGETS))): $(call objects,$(BASE) $(CACHE))
+fuzzers = $(addprefix $(B)/tests/fuzz-,$(1)) $(addprefix $(B)/tests/libfuzzer-,$(1))
+$(call fuzzers,catalogue): $(call objects,tests/fuzz/world.c tests/unit/private.c)
+$(call fuzzers,decode form): $(call objects,tests/fuzz/jpegs.c $(DECODE))
+$(call fuzzers,$(filter-out decode form,$(FUZZ_TARGETS))): $(call objects,$(BASE) $(CACHE))
 FUZZ_LIBS_decode = $(JPEG_LIBS)
 FUZZ_LIBS_form = $(JPEG_LIBS)
 # Functions of ours whose place the target takes.
 FUZZ_WRAP_mounts := stk_sys_openat stk_sys_read
 FUZZ_WRAP_catalogue := stk_sys_clock_ns stk_sys_futex_wait
-# libFuzzer brings a driver of its own.
-LIBFUZZER := $(findstring fuzzer,$(SAN))
 FUZZ_PROGRAMS := $(addprefix $(B)/tests/fuzz-,$(FUZZ_TARGETS))
 
-$(FUZZ_PROGRAMS): $(B)/tests/fuzz-%: $(B)/obj/tests/fuzz/%.o \
-		$(call objects,$(if $(LIBFUZZER),,tests/fuzz/driver.c) $(FUZZ_SHARED))
+define FUZZ_LINK
 	@mkdir -p $(@D)
 	$(if $(V),,@echo "  LINK  $@")
-	$(Q)$(LINK) -o $@ $(filter %.o,$^) $(LDFLAGS) $(FUZZ_LIBS_$*) -lm \
-		$(subst fuzzer-no-link,fuzzer,$(LINK_SAN)) \
-		$(foreach one,$(FUZZ_WRAP_$*),-Wl,--wrap=$(one))
+	$(Q)$(LINK) -o $@ $(filter %.o,$^) $(LDFLAGS) $(FUZZ_LIBS_$*) -lm $(foreach one,$(FUZZ_WRAP_$*),-Wl,--wrap=$(one))
+endef
+
+$(FUZZ_PROGRAMS): $(B)/tests/fuzz-%: $(B)/obj/tests/fuzz/%.o $(call objects,tests/fuzz/driver.c $(FUZZ_SHARED))
+	$(FUZZ_LINK) $(LINK_SAN)
+
+$(B)/tests/libfuzzer-%: $(B)/obj/tests/fuzz/%.o $(call objects,$(FUZZ_SHARED))
+	$(FUZZ_LINK) $(subst fuzzer-no-link,fuzzer,$(LINK_SAN))
 
 .PHONY: test-fuzz run-fuzz fuzz
 # Each run has fixed inputs, and a limit for slow machines; with STOKER_ALL=1 ten times as many.
@@ -165,39 +174,40 @@ FUZZ_RUNS_catalogue := 4000
 FUZZ_RUNS_decode := 2000
 FUZZ_RUNS_form := 2000
 FUZZ_FIRST = $(if $(filter 1,$(STOKER_ALL)),0,100000)
-run-fuzz: $(FUZZ_PROGRAMS)
-	@$(foreach one,$(FUZZ_TARGETS),$(B)/tests/fuzz-$(one) --seconds $(FUZZ_LIMIT_S) \
+FUZZ_LIMIT_S = $(if $(filter 1,$(STOKER_ALL)),600,60)
+RUN ?= $(FUZZ_TARGETS)
+run-fuzz: $(RUN:%=$(B)/tests/fuzz-%)
+	@$(foreach one,$(RUN),$(B)/tests/fuzz-$(one) --seconds $(FUZZ_LIMIT_S) \
 		--systematic $(FUZZ_FIRST) --runs $(FUZZ_RUNS_$(one))$(if $(filter 1,$(STOKER_ALL)),0) || [ $$? = 77 ] || exit 1;)
 
-FUZZ_LIMIT_S = $(if $(filter 1,$(STOKER_ALL)),600,60)
 test-fuzz: ## torn, random and foreign files and text for what reads them
-	@$(MAKE) --no-print-directory SAN=address,undefined run-fuzz
+	@$(MAKE) --no-print-directory SAN=address,undefined RUN='$(GCC_TARGETS)' run-fuzz
 
 # By hand. With clang its libFuzzer looks for new ways, and keeps what it found for the next time.
 FUZZ_S = $(or $(SECONDS),600)
-CLANG_FUZZER := $(wildcard $(shell clang -print-resource-dir 2>/dev/null)/lib/linux/libclang_rt.fuzzer-*)
-FUZZ_BY_HAND := $(if $(CLANG_FUZZER),CC=clang SAN=fuzzer-no-link$(comma)address$(comma)undefined,\
-	SAN=address$(comma)undefined)
+WITH_CLANG := CC=clang SAN=fuzzer-no-link$(comma)address$(comma)undefined
+FUZZ_BY_HAND := $(if $(CLANG_FUZZER),$(WITH_CLANG),SAN=address$(comma)undefined)
 fuzz: ## one fuzzer by hand: make fuzz T=catalogue SECONDS=600
 	@$(MAKE) --no-print-directory $(FUZZ_BY_HAND) T=$(or $(T),catalogue) fuzz-by-hand
 
 # A little of it each, for what is most exposed. More is for by hand, or STOKER_ALL=1.
 LIBFUZZER_S := $(if $(filter 1,$(STOKER_ALL)),600,5)
-LIBFUZZER_TARGETS := decode form
 .PHONY: test-libfuzzer fuzz-by-hand
-test-libfuzzer: ## 5 s each of clang's libFuzzer on the decoder of files and that of forms
+test-libfuzzer: ## the decoder of files and that of forms, compiled by clang: fixed inputs, and 5 s each of its libFuzzer
 ifeq ($(CLANG_FUZZER),)
 	@echo "skipped: test-libfuzzer: no clang with libFuzzer (apt-get install clang libclang-rt-14-dev)"
 else
+	@$(MAKE) --no-print-directory $(WITH_CLANG) RUN='$(LIBFUZZER_TARGETS)' run-fuzz
 	@mkdir -p build/fuzz
 	@$(foreach one,$(LIBFUZZER_TARGETS),$(MAKE) --no-print-directory fuzz T=$(one) \
 		SECONDS=$(LIBFUZZER_S) >build/fuzz/$(one).log 2>&1 || \
 		{ tail -n 50 build/fuzz/$(one).log; exit 1; }; tail -n 1 build/fuzz/$(one).log;)
 endif
 
-fuzz-by-hand: $(B)/tests/fuzz-$(T)
+FUZZER = $(B)/tests/$(if $(findstring fuzzer,$(SAN)),libfuzzer,fuzz)-$(T)
+fuzz-by-hand: $(FUZZER)
 	@mkdir -p build/fuzz/$(T)
-	@$(if $(LIBFUZZER),$< -max_total_time=$(FUZZ_S) -timeout=60 -artifact_prefix=build/fuzz/ \
+	@$(if $(findstring fuzzer,$(SAN)),$< -max_total_time=$(FUZZ_S) -timeout=60 -artifact_prefix=build/fuzz/ \
 		build/fuzz/$(T) $(wildcard tests/fuzz/corpus/$(T)),$< --seconds $(FUZZ_S) --seed $$(date +%s))
 
 # ---- Python libraries ----
