@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/hash.h"
+#include "base/least.h"
 #include "base/proc.h"
 #include "base/sys.h"
 #include "base/text.h"
@@ -16,11 +17,6 @@
 #define LITTLE_SHARE       20
 #define LEAST_LITTLE_BYTES (64 * MIB)
 #define MOST_LITTLE_BYTES  (2048 * MIB)
-
-static int64_t smaller(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
-}
 
 /* Returns the number behind `name` at the start of a line of `text`; `otherwise` if there is
  * none. */
@@ -119,8 +115,9 @@ static void look_at_chain(const struct hierarchy *hierarchy, char *group,
             out->group_id = id_of(group);
         }
         if (limit != INT64_MAX && room) {
-            out->group.total = smaller(out->group.total, limit);
-            out->group.available = smaller(out->group.available, headroom(hierarchy, group, limit));
+            out->group.total = stk_least_signed(out->group.total, limit);
+            out->group.available =
+                stk_least_signed(out->group.available, headroom(hierarchy, group, limit));
         }
         char *slash = strrchr(group, '/');
         bool named = out->group_id != 0 && !room;
@@ -171,18 +168,19 @@ int64_t stk_memory_available_bytes(void)
 {
     struct stk_memory_view view;
     stk_memory_look(&view);
-    return smaller(view.machine.available, view.group.available);
+    return stk_least_signed(view.machine.available, view.group.available);
 }
 
 int64_t stk_memory_total_bytes(void)
 {
     struct stk_memory_view view;
     stk_memory_look(&view);
-    return smaller(view.machine.total, view.group.total);
+    return stk_least_signed(view.machine.total, view.group.total);
 }
 
 int64_t stk_memory_little(int64_t total_bytes)
 {
     int64_t share = total_bytes / LITTLE_SHARE;
-    return share < LEAST_LITTLE_BYTES ? LEAST_LITTLE_BYTES : smaller(share, MOST_LITTLE_BYTES);
+    return share < LEAST_LITTLE_BYTES ? LEAST_LITTLE_BYTES
+                                      : stk_least_signed(share, MOST_LITTLE_BYTES);
 }

@@ -4,14 +4,10 @@
 #include <sys/resource.h>
 
 #include "gpu/batch_lane.h"
+#include "base/least.h"
 #include "gpu/pin.h"
 
 #define FOR_ALL_CONTEXTS 1U
-
-static size_t smaller(size_t a, size_t b)
-{
-    return a < b ? a : b;
-}
 
 /* ---- in chunks ---- */
 
@@ -30,7 +26,7 @@ static int unlock(struct stk_gpu *gpu, const struct stk_gpu_pin *pin, size_t byt
 static int lock(struct stk_gpu *gpu, const struct stk_gpu_pin *pin)
 {
     for (size_t at = 0; at < pin->bytes; at += gpu->chunk_bytes) {
-        size_t bytes = smaller(gpu->chunk_bytes, pin->bytes - at);
+        size_t bytes = stk_least(gpu->chunk_bytes, pin->bytes - at);
         int result = gpu->driver->host_register(pin->memory + at, bytes, FOR_ALL_CONTEXTS);
         if (result != 0) {
             unlock(gpu, pin, at);
@@ -170,7 +166,7 @@ size_t stk_gpu_pin_reach(const struct stk_gpu *gpu, const unsigned char *from, s
         if (from >= pin->memory && from < pin->memory + pin->bytes) {
             size_t at = (size_t)(from - pin->memory);
             size_t chunk = gpu->chunk_bytes - at % gpu->chunk_bytes;
-            return smaller(bytes, smaller(chunk, pin->bytes - at));
+            return stk_least(bytes, stk_least(chunk, pin->bytes - at));
         }
     }
     return bytes;

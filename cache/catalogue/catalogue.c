@@ -15,6 +15,7 @@
 
 #include "base/clock.h"
 #include "base/invariant.h"
+#include "base/least.h"
 #include "base/memory.h"
 #include "base/sys.h"
 #include "base/text.h"
@@ -35,11 +36,6 @@
 
 _Static_assert(sizeof(struct stk_catalogue_header) <= HEADER_BYTES, "the header has its room");
 _Static_assert(1u << CHILD_BITS == STK_NODE_CHILDREN, "each child has its bits");
-
-static int64_t smaller(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
-}
 
 /* Level 1 is eight times the table in the header, level 2 sixteen times that. */
 static struct stk_extent changes_extent(unsigned level)
@@ -144,7 +140,7 @@ static int64_t file_left(const struct stk_catalogue *catalogue)
     struct statfs fs;
     bool known = stk_sys_statfs(catalogue->file.path, &fs) == 0;
     int64_t left = known ? (int64_t)fs.f_bavail * fs.f_bsize : 0;
-    int64_t growth = smaller(stk_shm_growth(catalogue->file.path), left);
+    int64_t growth = stk_least_signed(stk_shm_growth(catalogue->file.path), left);
     return growth > 0 ? growth : 0;
 }
 
@@ -154,7 +150,7 @@ static int64_t files_beyond(const struct stk_catalogue *catalogue, uint32_t segm
     uint32_t windows = stk_area_count_beyond(&catalogue->file);
     int64_t room = windows > segments ? (int64_t)(windows - segments) * STK_SEGMENT_RECORDS : 0;
     int64_t left = memory_left() / FILE_BYTES;
-    return smaller(room, left > 0 ? left : 0);
+    return stk_least_signed(room, left > 0 ? left : 0);
 }
 
 int64_t stk_catalogue_capacity(const struct stk_catalogue *catalogue, int64_t spare_blocks)
@@ -166,10 +162,10 @@ int64_t stk_catalogue_capacity(const struct stk_catalogue *catalogue, int64_t sp
     int64_t more = file_left(catalogue) / FILE_BYTES + files_beyond(catalogue, segments);
     if (budget != NULL) {
         int64_t blocks = stk_budget_headroom_left(budget) + spare_blocks;
-        more = smaller(more, blocks * STK_BLOCK_BYTES / FILE_BYTES);
+        more = stk_least_signed(more, blocks * STK_BLOCK_BYTES / FILE_BYTES);
     }
     uint32_t first = budget != NULL && segments == 0; /* which is not of the headroom */
-    return smaller((int64_t)(segments + first) * STK_SEGMENT_RECORDS + more, most);
+    return stk_least_signed((int64_t)(segments + first) * STK_SEGMENT_RECORDS + more, most);
 }
 
 void stk_catalogue_extend(struct stk_catalogue *catalogue, int64_t files, bool alone)
@@ -177,7 +173,7 @@ void stk_catalogue_extend(struct stk_catalogue *catalogue, int64_t files, bool a
     bool fits = file_left(catalogue) / FILE_BYTES >= files;
     int64_t segments = fits ? 0 : (files + STK_SEGMENT_RECORDS - 1) / STK_SEGMENT_RECORDS;
     stk_area_hold_beyond(&catalogue->file, &catalogue->header->areas,
-                         (uint32_t)smaller(segments, STK_AREA_SEGMENTS), alone);
+                         (uint32_t)stk_least_signed(segments, STK_AREA_SEGMENTS), alone);
 }
 
 /* Makes sure that the segment of this item is allocated. */

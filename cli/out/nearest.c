@@ -2,31 +2,29 @@
 
 #include <string.h>
 
-enum { LONGEST = 40, MOST_ERRORS = 2 };
+#include "base/least.h"
 
-static unsigned least(unsigned a, unsigned b)
-{
-    return a < b ? a : b;
-}
+enum { LONGEST = 40, MOST_ERRORS = 2 };
 
 /* Returns the least number of letters to put in, take out or change. Two neighbours in the wrong
  * order are two. Both words have at most LONGEST letters. */
 static unsigned errors_between(const char *a, const char *b)
 {
-    unsigned row[LONGEST + 1], length = (unsigned)strlen(b);
-    for (unsigned j = 0; j <= length; j++) {
+    uint64_t row[LONGEST + 1];
+    size_t length = strlen(b);
+    for (size_t j = 0; j <= length; j++) {
         row[j] = j;
     }
     for (unsigned i = 1; a[i - 1] != '\0'; i++) {
-        unsigned before = row[0]; /* of the row above, one to the left */
+        uint64_t before = row[0]; /* of the row above, one to the left */
         row[0] = i;
-        for (unsigned j = 1; j <= length; j++) {
-            unsigned changed = before + (a[i - 1] != b[j - 1]);
+        for (size_t j = 1; j <= length; j++) {
+            uint64_t changed = before + (a[i - 1] != b[j - 1]);
             before = row[j];
-            row[j] = least(changed, least(row[j], row[j - 1]) + 1);
+            row[j] = stk_least(changed, stk_least(row[j], row[j - 1]) + 1);
         }
     }
-    return row[length];
+    return (unsigned)row[length];
 }
 
 struct nearest nearest_to(const char *word)

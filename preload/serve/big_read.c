@@ -1,6 +1,7 @@
 /* Reads big files from their blocks, and moves the descriptor's offset as the kernel would. */
 #include "preload/serve/big_read.h"
 
+#include "base/least.h"
 #include <errno.h>
 #include <limits.h>
 #include <stdatomic.h>
@@ -32,11 +33,6 @@ struct big_call {
     uint64_t bytes; /* of the parts; 0: not known yet */
 };
 
-static uint64_t least(uint64_t a, uint64_t b)
-{
-    return a < b ? a : b;
-}
-
 /* Copies the blocks that the call needs. At the end of the version the origin is asked instead: the
  * file may have grown. */
 static bool ensure(const struct big_call *call, uint64_t offset, uint64_t *bytes)
@@ -45,7 +41,7 @@ static bool ensure(const struct big_call *call, uint64_t offset, uint64_t *bytes
     if (offset >= size) {
         return false;
     }
-    *bytes = least(call->bytes, size - offset);
+    *bytes = stk_least(call->bytes, size - offset);
     return stk_big_ensure(call->cache, call->big, call->fd, offset, *bytes);
 }
 
@@ -114,7 +110,7 @@ static bool measure(struct big_call *call)
     }
     call->bytes = 0;
     for (int i = 0; i < call->count; i++) {
-        call->bytes += least(call->parts[i].iov_len, MOST_BYTES - call->bytes);
+        call->bytes += stk_least(call->parts[i].iov_len, MOST_BYTES - call->bytes);
     }
     return call->bytes != 0;
 }
@@ -273,7 +269,7 @@ static void fetch_absent(const struct stk_big_blocks *blocks, uint64_t begin, ui
         if (until > block) {
             uint64_t from = block * blocks->block_bytes, to = until * blocks->block_bytes;
             from = from > begin ? from : begin;
-            fetch(call, (off_t)from, (off_t)(least(to, end) - from));
+            fetch(call, (off_t)from, (off_t)(stk_least(to, end) - from));
             block = until;
         }
     }
@@ -293,7 +289,7 @@ static void fetch_ahead(struct stk_cache *cache, struct stk_big *big, int fd, vo
     uint64_t size = stk_big_size(big);
     if (ahead->offset < size) {
         uint64_t left = size - ahead->offset;
-        uint64_t bytes = ahead->bytes != 0 ? least(ahead->bytes, left) : left;
+        uint64_t bytes = ahead->bytes != 0 ? stk_least(ahead->bytes, left) : left;
         fetch_absent(&big->blocks, ahead->offset, ahead->offset + bytes, ahead->fetch, ahead->call);
     }
 }
