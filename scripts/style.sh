@@ -1,9 +1,21 @@
 #!/bin/bash
-# Checks in seconds: the format of the C sources, the rules for English, the shell scripts.
+# Checks in seconds: the format of the C sources, their headers, the rules for English, the shell
+# scripts.
 #     scripts/style.sh SOURCE...      (make style gives all C sources)
 set -euo pipefail
 cd "$(dirname "$0")/.."
 clang-format --dry-run -Werror "$@"
+
+fail() {
+    echo "style: $1" >&2
+    exit 1
+}
+
+for each in "$@"; do
+    case $each in
+    *.h) grep -q '^#pragma once$' "$each" || fail "$each lacks #pragma once" ;;
+    esac
+done
 scripts/prose.sh
 mapfile -t scripts < <(find . -path ./build -prune -o -name '*.sh' -print)
 shellcheck "${scripts[@]}" .ci/run

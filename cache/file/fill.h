@@ -3,8 +3,7 @@
  * advances the claim at each; fetch.c has a shared tier copy them. Safe in threads, after fork and
  * in signal handlers; no heap.
  */
-#ifndef STK_CACHE_FILE_FILL_H
-#define STK_CACHE_FILE_FILL_H
+#pragma once
 
 #include <sys/stat.h>
 
@@ -60,5 +59,3 @@ void stk_fill_end_transient(struct stk_fill *fill);
  * be in the shared tier. If the origin changed while it was copied, the entry has a name that no
  * later look at the origin gives. */
 void stk_fill_publish(struct stk_fill *fill);
-
-#endif

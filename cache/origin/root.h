@@ -18,8 +18,7 @@
  * is a root of its own. A single file is its directory with only one name. A process calls these
  * functions once, at its set-up; only stk_roots_match runs for each path.
  */
-#ifndef STK_CACHE_ORIGIN_ROOT_H
-#define STK_CACHE_ORIGIN_ROOT_H
+#pragma once
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -110,5 +109,3 @@ const char *stk_root_below(const struct stk_root *root, const char *in_tree);
 const struct stk_root *stk_roots_by_name(const struct stk_roots *roots, const char *in_tree);
 /* Returns the resolved root whose key has this lower half, or NULL. */
 const struct stk_root *stk_roots_by_key(const struct stk_roots *roots, uint64_t key);
-
-#endif

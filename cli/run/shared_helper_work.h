@@ -1,7 +1,6 @@
 /* The work of the shared-tier helper's process (cli/run/shared_helper.h), from its start to its
  * end. */
-#ifndef STK_CLI_RUN_SHARED_HELPER_WORK_H
-#define STK_CLI_RUN_SHARED_HELPER_WORK_H
+#pragma once
 
 #include <sys/types.h>
 
@@ -24,5 +23,3 @@ struct shared_helper_setup {
 _Noreturn void shared_helper_work(struct stk_catalogue *catalogue, const struct stk_run *run,
                                   const struct stk_roots *roots, const struct shared_tier *shared,
                                   pid_t parent, int answer);
-
-#endif

@@ -4,8 +4,7 @@
  * place for, and what earlier runs left: those that were killed, had no time, or had no shared
  * tier. It compares directories, each of which costs the server one listing.
  */
-#ifndef STK_CLI_RUN_SHARED_SWEEP_H
-#define STK_CLI_RUN_SHARED_SWEEP_H
+#pragma once
 
 #include "cache/cache_core.h"
 #include "cli/tiers/shared_tier.h"
@@ -19,5 +18,3 @@ struct shared_sweep {
  * for what is still to be found. Then says that no more is added. Blocks as long as the server. For
  * a thread of the shared-tier helper. */
 void shared_sweep_run(const struct shared_sweep *sweep);
-
-#endif

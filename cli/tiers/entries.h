@@ -1,6 +1,5 @@
 /* Looks at the entries of a tier, and removes them. */
-#ifndef STK_CLI_TIERS_ENTRIES_H
-#define STK_CLI_TIERS_ENTRIES_H
+#pragma once
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -39,5 +38,3 @@ void entries_remove_old(const char *tier_home, atomic_bool *stop);
 void entries_remove_blocks(const struct stk_tier *tier);
 /* Gives back to a tier, attached or not, what removed files took of its budget. */
 void entries_give_back(const struct stk_tier *tier, int64_t blocks, int64_t inodes);
-
-#endif

@@ -1,7 +1,6 @@
 /* The names in one directory of a shared tier, listed at once: a search for many entries asks the
  * server once. For one thread. */
-#ifndef STK_CLI_TIERS_SHARED_TIER_NAMES_H
-#define STK_CLI_TIERS_SHARED_TIER_NAMES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -22,5 +21,3 @@ int shared_tier_names_list(const struct shared_tier *shared, const char *directo
 /* Returns true if the name was listed. Another name may have the same hash, one in 2^64. */
 bool shared_tier_names_have(const struct shared_tier_names *names, const char *name);
 void shared_tier_names_free(struct shared_tier_names *names);
-
-#endif

@@ -5,6 +5,8 @@
  * of its vectors, and WARP, its function. It has the table afterwards. Nothing here may be
  * contracted or reordered: each rounding is one of Pillow's.
  */
+#pragma once
+
 #ifndef LOOP
 #error "define LOOP first"
 #endif

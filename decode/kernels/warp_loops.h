@@ -4,6 +4,8 @@
  * The file that includes it defines TARGET, the attributes of its target, and how a pixel is made
  * of those around a place: make_bilinear() and make_bicubic(). Each rounding is one of Pillow's.
  */
+#pragma once
+
 #ifndef TARGET
 #error "define TARGET first"
 #endif

@@ -7,6 +7,8 @@
  * INLINE, and multiply_add(sums, pairs, factors), which adds the products of two words each to a
  * sum.
  */
+#pragma once
+
 #define CONST_BITS 13
 #define PASS1_BITS 2
 /* The shift after each pass: that of the second one also divides by the eight of the DCT. */
