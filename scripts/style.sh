@@ -1,5 +1,5 @@
 #!/bin/bash
-# Checks in seconds: the format of the C sources, their headers, the rules for English, the shell
+# Checks in seconds: the format of the C sources, their headers, the length of the plan, the rules for English, the shell
 # scripts.
 #     scripts/style.sh SOURCE...      (make style gives all C sources)
 set -euo pipefail
@@ -16,6 +16,8 @@ for each in "$@"; do
     *.h) grep -q '^#pragma once$' "$each" || fail "$each lacks #pragma once" ;;
     esac
 done
+words=$(wc -w <docs/architecture.md)
+[ "$words" -le 2500 ] || fail "docs/architecture.md has $words words: at most 2500, to be read in 15 minutes"
 scripts/prose.sh
 mapfile -t scripts < <(find . -path ./build -prune -o -name '*.sh' -print)
 shellcheck "${scripts[@]}" .ci/run
