@@ -44,22 +44,28 @@ static bool begin(struct stk_shared_request_spec *spec, enum stk_shared_request_
 static bool begin_of(const struct stk_fill *fill, enum stk_shared_request_kind kind,
                      struct stk_shared_request_spec *spec)
 {
-    bool is_begun = stk_shared_requests_are_open(requests_of(fill)) &&
-                    begin(spec, kind, fill->cache, fill->place, fill->record);
+    bool is_begun = begin(spec, kind, fill->cache, fill->place, fill->record);
     spec->tier = fill->build.tier != NULL ? fill->build.tier->index : 0;
     return is_begun;
+}
+
+static bool begin_now(const struct stk_fill *fill, enum stk_shared_request_kind kind,
+                      struct stk_shared_request_spec *spec)
+{
+    return stk_shared_requests_are_open(requests_of(fill)) && begin_of(fill, kind, spec);
 }
 
 static enum stk_shared_request_answer ask(struct stk_fill *fill,
                                           const struct stk_shared_request_spec *spec)
 {
-    return stk_shared_request_ask(requests_of(fill), spec, &fill->record->claim, &fill->check);
+    return stk_shared_request_ask(requests_of(fill), spec, &fill->record->claim,
+                                  &fill->shared_waited_ns, &fill->check);
 }
 
 bool stk_fill_is_shared(struct stk_fill *fill)
 {
     struct stk_shared_request_spec spec;
-    return begin_of(fill, STK_SHARED_REQUEST_LOOK, &spec) &&
+    return begin_now(fill, STK_SHARED_REQUEST_LOOK, &spec) &&
            ask(fill, &spec) == STK_SHARED_REQUEST_YES;
 }
 
@@ -67,7 +73,7 @@ bool stk_fill_is_shared(struct stk_fill *fill)
 bool stk_fill_fetch(struct stk_fill *fill, const struct stk_entry_draft *draft)
 {
     struct stk_shared_request_spec spec;
-    if (!begin_of(fill, STK_SHARED_REQUEST_FETCH, &spec) ||
+    if (!begin_now(fill, STK_SHARED_REQUEST_FETCH, &spec) ||
         !stk_text_copy(spec.draft, sizeof spec.draft, stk_path_leaf(draft->path)) ||
         stk_sys_chmod(draft->path, 0600) != 0) {
         return false;
@@ -95,7 +101,7 @@ bool stk_fill_may_be_transient(const struct stk_fill *fill)
     while (tier != NULL && !fits_where_others_pass(&fill->build, tier)) {
         tier = stk_cache_next_tier(cache, tier);
     }
-    return tier != NULL && begin_of(fill, STK_SHARED_REQUEST_FETCH, &spec) &&
+    return tier != NULL && begin_now(fill, STK_SHARED_REQUEST_FETCH, &spec) &&
            (!fill->build.copied || stk_shared_requests_have_room(requests_of(fill)));
 }
 
@@ -103,7 +109,7 @@ bool stk_fill_begin_transient(struct stk_fill *fill)
 {
     struct stk_shared_request_spec spec;
     struct stk_transients *transients = stk_run_transients(&fill->cache->run);
-    if (begin_of(fill, STK_SHARED_REQUEST_FETCH, &spec)) {
+    if (begin_now(fill, STK_SHARED_REQUEST_FETCH, &spec)) {
         fill->build.transient =
             stk_transient_begin(transients, fill->build.copied, fill->number, spec.path);
     }
@@ -119,7 +125,8 @@ void stk_fill_end_transient(struct stk_fill *fill)
 void stk_fill_publish(struct stk_fill *fill)
 {
     struct stk_shared_request_spec spec;
-    if (!fill->fetched && begin_of(fill, STK_SHARED_REQUEST_PUBLISH, &spec)) {
+    if (!fill->fetched && stk_shared_requests_are_known(requests_of(fill)) &&
+        begin_of(fill, STK_SHARED_REQUEST_PUBLISH, &spec)) {
         spec.ino = fill->build.ino;
         spec.repairs = fill->damaged;
         spec.missing = fill->build.copied;

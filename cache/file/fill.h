@@ -25,11 +25,12 @@ struct stk_fill {
     struct stk_entry_build build; /* its tier and path are the current entry's */
     /* The slot of its later revalidation, or NULL. */
     struct stk_revalidation_queue_slot *queued;
-    bool is_begun;  /* this process reads the origin */
-    bool unread;    /* no page of it was in memory before the fill */
-    uint64_t check; /* of the copied bytes: cache/entry/checksum.h */
-    bool fetched;   /* by a shared tier */
-    bool damaged;   /* the shared tier has it with wrong bytes */
+    bool is_begun;            /* this process reads the origin */
+    bool unread;              /* no page of it was in memory before the fill */
+    uint64_t check;           /* of the copied bytes: cache/entry/checksum.h */
+    bool fetched;             /* by a shared tier */
+    int64_t shared_waited_ns; /* for a shared tier */
+    bool damaged;             /* the shared tier has it with wrong bytes */
 };
 
 /* Copies the origin, which must be exactly as long as its identity says, into the draft. Returns

@@ -58,16 +58,32 @@ void stk_shared_requests_count(struct stk_shared_requests *requests,
 
 /* ---- whether anything is asked ---- */
 
+static enum stk_shared_requests_state state_of(const struct stk_shared_requests *requests)
+{
+    return requests != NULL ? (enum stk_shared_requests_state)atomic_load_explicit(
+                                  &requests->state, memory_order_acquire)
+                            : STK_SHARED_REQUESTS_NONE;
+}
+
 bool stk_shared_requests_are_open(const struct stk_shared_requests *requests)
 {
-    return requests != NULL &&
-           atomic_load_explicit(&requests->state, memory_order_acquire) == STK_SHARED_REQUESTS_OPEN;
+    return state_of(requests) == STK_SHARED_REQUESTS_OPEN;
+}
+
+bool stk_shared_requests_are_paused(const struct stk_shared_requests *requests)
+{
+    enum stk_shared_requests_state state = state_of(requests);
+    return state == STK_SHARED_REQUESTS_LATE || state == STK_SHARED_REQUESTS_FAILED;
+}
+
+bool stk_shared_requests_go_on(const struct stk_shared_requests *requests)
+{
+    return stk_shared_requests_are_open(requests) || stk_shared_requests_are_paused(requests);
 }
 
 bool stk_shared_requests_are_known(const struct stk_shared_requests *requests)
 {
-    return requests != NULL &&
-           atomic_load_explicit(&requests->state, memory_order_acquire) != STK_SHARED_REQUESTS_NONE;
+    return state_of(requests) != STK_SHARED_REQUESTS_NONE;
 }
 
 bool stk_shared_requests_have_room(const struct stk_shared_requests *requests)
@@ -88,17 +104,39 @@ static void wake_takers(struct stk_shared_requests *requests, int publishes)
     stk_sys_futex_wake_all(&requests->queued[publishes]);
 }
 
+static void wake_all(struct stk_shared_requests *requests)
+{
+    stk_sys_futex_wake_all(&requests->state);
+    wake_takers(requests, 0);
+    wake_takers(requests, 1);
+}
+
 /* All waiters see it within a slice. */
-void stk_shared_requests_close(struct stk_shared_requests *requests,
+void stk_shared_requests_pause(struct stk_shared_requests *requests,
                                enum stk_shared_requests_state why)
 {
     uint32_t none = STK_SHARED_REQUESTS_NONE, open = STK_SHARED_REQUESTS_OPEN;
     if (atomic_compare_exchange_strong(&requests->state, &none, why) ||
         atomic_compare_exchange_strong(&requests->state, &open, why)) {
+        stk_shared_requests_count(requests, STK_SHARED_REQUESTS_PAUSES, 1);
         stk_sys_futex_wake_all(&requests->state);
-        wake_takers(requests, 0);
-        wake_takers(requests, 1);
     }
+}
+
+void stk_shared_requests_resume(struct stk_shared_requests *requests)
+{
+    uint32_t late = STK_SHARED_REQUESTS_LATE, failed = STK_SHARED_REQUESTS_FAILED;
+    if (atomic_compare_exchange_strong(&requests->state, &late, STK_SHARED_REQUESTS_OPEN) ||
+        atomic_compare_exchange_strong(&requests->state, &failed, STK_SHARED_REQUESTS_OPEN)) {
+        wake_all(requests);
+    }
+}
+
+enum stk_shared_requests_state stk_shared_requests_close(struct stk_shared_requests *requests)
+{
+    uint32_t before = atomic_exchange(&requests->state, STK_SHARED_REQUESTS_OVER);
+    wake_all(requests);
+    return (enum stk_shared_requests_state)before;
 }
 
 void stk_shared_requests_end_sweeps(struct stk_shared_requests *requests)
@@ -190,7 +228,7 @@ void stk_shared_request_queue(struct stk_shared_requests *requests,
 
 static bool are_published(const struct stk_shared_requests *requests)
 {
-    uint32_t state = atomic_load_explicit(&requests->state, memory_order_acquire);
+    enum stk_shared_requests_state state = state_of(requests);
     return state == STK_SHARED_REQUESTS_OPEN || state == STK_SHARED_REQUESTS_OVER;
 }
 
@@ -220,26 +258,34 @@ bool stk_shared_request_is_queued(const struct stk_shared_requests *requests, un
     return queued;
 }
 
-/* Returns the new deadline. From `last_ns` to now at most a slice was waited; any more was a stop,
- * as schedulers stop whole jobs, and the helper was not late for that. */
-static int64_t prolong(int64_t until_ns, int64_t last_ns, int64_t now_ns)
+/* The time for which an asker waits. */
+struct patience {
+    int64_t last_ns, until_ns;
+    bool was_stopped; /* once that moves the deadline, or it would be none on a busy machine */
+};
+
+/* Returns false if the deadline was missed. Since the last look at most a slice was waited; any
+ * more was a stop, as schedulers stop whole jobs, and the helper was not late for that. */
+static bool has_patience(struct patience *patience)
 {
-    int64_t took_ns = now_ns - last_ns;
-    return until_ns + (took_ns > STOPPED_NS ? took_ns - SLICE_NS : 0);
+    int64_t now_ns = stk_clock_boottime_ns(), took_ns = now_ns - patience->last_ns;
+    if (took_ns > STOPPED_NS && !patience->was_stopped) {
+        patience->was_stopped = true;
+        patience->until_ns += took_ns - SLICE_NS;
+    }
+    patience->last_ns = now_ns;
+    return now_ns <= patience->until_ns;
 }
 
-/* From `began_ns` until it is answered, or nothing is asked any more. False: the deadline was
- * missed, or the claim on the record was lost. */
+/* Waits until the request is answered, or nothing is asked any more. Returns false if the deadline
+ * was missed, or the claim on the record was lost. */
 static bool wait_for(struct stk_shared_requests *requests, struct stk_shared_request *request,
-                     uint32_t state, int64_t began_ns, int64_t until_ns, _Atomic uint64_t *claim)
+                     uint32_t state, struct patience *patience, _Atomic uint64_t *claim)
 {
     uint32_t answered = state - state % PHASES + ANSWERED, seen = state;
-    for (int64_t last_ns = began_ns; seen != answered && stk_shared_requests_are_open(requests);) {
-        int64_t now_ns = stk_clock_boottime_ns();
-        until_ns = prolong(until_ns, last_ns, now_ns);
-        last_ns = now_ns;
-        if (now_ns > until_ns) {
-            stk_shared_requests_close(requests, STK_SHARED_REQUESTS_LATE);
+    while (seen != answered && stk_shared_requests_are_open(requests)) {
+        if (!has_patience(patience)) {
+            stk_shared_requests_pause(requests, STK_SHARED_REQUESTS_LATE);
         } else if (!stk_claim_advance(claim)) {
             return false;
         } else {
@@ -260,21 +306,24 @@ static void give_up(struct stk_shared_request *request, uint32_t state)
     }
 }
 
-enum stk_shared_request_answer stk_shared_request_ask(struct stk_shared_requests *requests,
-                                                      const struct stk_shared_request_spec *spec,
-                                                      _Atomic uint64_t *claim, uint64_t *check)
+static int64_t allowed_ns(const struct stk_shared_request_spec *spec)
+{
+    bool copies = spec->kind == STK_SHARED_REQUEST_FETCH;
+    return PATIENCE_NS + (int64_t)(copies ? spec->bytes / BYTES_PER_S : 0) * STK_NS_PER_S;
+}
+
+static enum stk_shared_request_answer ask(struct stk_shared_requests *requests,
+                                          const struct stk_shared_request_spec *spec,
+                                          struct patience *patience, _Atomic uint64_t *claim,
+                                          uint64_t *check)
 {
     uint32_t state;
-    int64_t allowed_ns =
-        PATIENCE_NS +
-        (int64_t)(spec->kind == STK_SHARED_REQUEST_FETCH ? spec->bytes / BYTES_PER_S : 0) *
-            STK_NS_PER_S;
-    int64_t began_ns = stk_clock_boottime_ns(), until_ns = began_ns + allowed_ns;
-    struct stk_shared_request *request = enqueue_soon(requests, spec, ASK_NS, until_ns, &state);
+    struct stk_shared_request *request =
+        enqueue_soon(requests, spec, ASK_NS, patience->until_ns, &state);
     if (request == NULL) {
         return STK_SHARED_REQUEST_NO;
     }
-    if (!wait_for(requests, request, state, began_ns, until_ns, claim)) {
+    if (!wait_for(requests, request, state, patience, claim)) {
         give_up(request, state);
         return STK_SHARED_REQUEST_NO;
     }
@@ -283,6 +332,19 @@ enum stk_shared_request_answer stk_shared_request_ask(struct stk_shared_requests
     *check = request->check;
     return go_to(request, &state, FREE) ? (enum stk_shared_request_answer)answer
                                         : STK_SHARED_REQUEST_NO;
+}
+
+enum stk_shared_request_answer stk_shared_request_ask(struct stk_shared_requests *requests,
+                                                      const struct stk_shared_request_spec *spec,
+                                                      _Atomic uint64_t *claim, int64_t *waited_ns,
+                                                      uint64_t *check)
+{
+    int64_t began_ns = stk_clock_boottime_ns();
+    struct patience patience = {began_ns, began_ns + allowed_ns(spec) - *waited_ns, false};
+    enum stk_shared_request_answer answer = ask(requests, spec, &patience, claim, check);
+    has_patience(&patience); /* the process may have been stopped until the answer was there */
+    *waited_ns = allowed_ns(spec) - (patience.until_ns - patience.last_ns);
+    return answer;
 }
 
 /* ---- taking one ---- */
@@ -307,19 +369,21 @@ static bool take_one(struct stk_shared_requests *requests, bool publishes,
     return false;
 }
 
-/* Requests to publish are all done; other requests end with the run. */
+/* Requests to publish are all done; other requests end with the run. While the requests are paused,
+ * none is taken. */
 bool stk_shared_request_take(struct stk_shared_requests *requests, bool publishes,
                              struct stk_shared_request_taken *out)
 {
     for (;;) {
         uint32_t queued = atomic_load(&requests->queued[publishes]);
         bool more = atomic_load(&requests->sweeps) != 0;
-        bool open = stk_shared_requests_are_open(requests);
-        bool serves = open || (publishes && are_published(requests));
+        bool lasts = stk_shared_requests_go_on(requests);
+        bool serves =
+            stk_shared_requests_are_open(requests) || (publishes && are_published(requests));
         if (serves && take_one(requests, publishes, out)) {
             return true;
         }
-        if (!open && !(serves && more)) {
+        if (!lasts && !(serves && more)) {
             return false;
         }
         atomic_fetch_add(&requests->idle[publishes], 1);

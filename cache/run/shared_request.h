@@ -9,7 +9,8 @@
  *
  * One invariant: a request ends with a whole and right file in the asker's own draft, or with a
  * miss. An asker waits until a deadline. If that is missed, the draft is given up, even if the
- * helper still writes to it, and no more requests are made in this run.
+ * helper still writes to it, and no more requests are made until the helper has found that the
+ * server answers again (cli/run/shared_tries.h).
  *
  * The requests lie in the run's file (cache/run/run.h). Lock-free, no heap, safe in threads, after
  * fork and in signal handlers, but for stk_shared_request_take.
@@ -59,13 +60,13 @@ struct stk_shared_request {
     struct stk_shared_request_spec spec;
 };
 
-/* The requests are open, or closed for a reason. */
+/* The requests are open, paused for a reason, or closed. */
 enum stk_shared_requests_state {
     STK_SHARED_REQUESTS_NONE, /* there is no shared tier */
     STK_SHARED_REQUESTS_OPEN,
-    STK_SHARED_REQUESTS_LATE,   /* a deadline was missed */
-    STK_SHARED_REQUESTS_FAILED, /* too many errors, one after the other */
-    STK_SHARED_REQUESTS_OVER    /* the run ends */
+    STK_SHARED_REQUESTS_LATE,   /* paused: a deadline was missed */
+    STK_SHARED_REQUESTS_FAILED, /* paused: too many errors, one after the other */
+    STK_SHARED_REQUESTS_OVER    /* the run ends, or has no helper */
 };
 
 enum stk_shared_requests_count {
@@ -79,6 +80,7 @@ enum stk_shared_requests_count {
     STK_SHARED_REQUESTS_FULL,    /* not published for want of room */
     STK_SHARED_REQUESTS_DROPPED, /* not published yet: all slots were taken */
     STK_SHARED_REQUESTS_SWEPT,   /* directories that were looked at for what is not there */
+    STK_SHARED_REQUESTS_PAUSES,  /* how often the server was left alone */
     STK_SHARED_REQUESTS_ERRORS,
     STK_SHARED_REQUESTS_LAST_ERROR, /* an errno */
     STK_SHARED_REQUESTS_COUNTS
@@ -105,13 +107,16 @@ bool stk_shared_requests_are_known(const struct stk_shared_requests *requests);
 /* Returns true unless a PUBLISH was refused for want of room. */
 bool stk_shared_requests_have_room(const struct stk_shared_requests *requests);
 /* Makes a request and waits for the answer. NO is also any other miss: where too many wait, after a
- * second. The record's claim is kept alive meanwhile. A FETCH that ends with YES sets
- * `check`. */
+ * second. Waits for 2 s, and in a FETCH a second more for each 16 MiB. The requests of one fill
+ * share this deadline: `waited_ns` is how long the ones before have waited, and is brought up to
+ * date. One stop of the process, as schedulers stop whole jobs, does not count. The record's claim
+ * is kept alive meanwhile. A FETCH that ends with YES sets `check`. */
 enum stk_shared_request_answer stk_shared_request_ask(struct stk_shared_requests *requests,
                                                       const struct stk_shared_request_spec *spec,
-                                                      _Atomic uint64_t *claim, uint64_t *check);
-/* Queues a PUBLISH. If no slot is free, counts it as DROPPED; where `patient` is set, it waits for
- * one first. */
+                                                      _Atomic uint64_t *claim, int64_t *waited_ns,
+                                                      uint64_t *check);
+/* Queues a PUBLISH. If no slot is free, or the requests are not open, counts it as DROPPED; where
+ * `patient` is set, it waits for a slot first. */
 void stk_shared_request_queue(struct stk_shared_requests *requests,
                               const struct stk_shared_request_spec *spec);
 /* Returns true if a PUBLISH of the entry with this inode, from the tier with this number, is still
@@ -121,11 +126,18 @@ bool stk_shared_request_is_queued(const struct stk_shared_requests *requests, un
 
 /* ---- for the helper ---- */
 
-/* Opens the requests, unless they were closed before. */
+/* Opens the requests, unless they were paused or closed before. */
 void stk_shared_requests_open(struct stk_shared_requests *requests);
-/* Closes the requests for good; the first reason stays. */
-void stk_shared_requests_close(struct stk_shared_requests *requests,
+/* Pauses requests that are open, or were never opened, for a reason: LATE or FAILED. Opens paused
+ * ones again. The job pauses them, too, when a deadline is missed. */
+void stk_shared_requests_pause(struct stk_shared_requests *requests,
                                enum stk_shared_requests_state why);
+void stk_shared_requests_resume(struct stk_shared_requests *requests);
+bool stk_shared_requests_are_paused(const struct stk_shared_requests *requests);
+/* Closes the requests for good. Returns the state before. */
+enum stk_shared_requests_state stk_shared_requests_close(struct stk_shared_requests *requests);
+/* Returns true while the requests are open or paused. */
+bool stk_shared_requests_go_on(const struct stk_shared_requests *requests);
 void stk_shared_requests_count(struct stk_shared_requests *requests,
                                enum stk_shared_requests_count what, uint64_t amount);
 
@@ -136,8 +148,9 @@ void stk_shared_request_add(struct stk_shared_requests *requests,
 /* Says that the helper adds no more. */
 void stk_shared_requests_end_sweeps(struct stk_shared_requests *requests);
 
-/* Waits for a request: a PUBLISH, or one of the other kinds. Returns false when the requests are
- * closed, no PUBLISH is left, and the helper adds no more. Blocks. */
+/* Waits for a request: a PUBLISH, or one of the other kinds. Takes none while they are paused.
+ * Returns false when the requests are closed, no PUBLISH is left, and the helper adds no more.
+ * Blocks. */
 struct stk_shared_request_taken {
     struct stk_shared_request *request;
     uint32_t state;

@@ -148,7 +148,8 @@ static void take_shared(struct request *request, const struct request_tier *tier
 }
 
 /* Returns true if several nodes or a group share the tier: then this process asks nothing of it. A
- * tier that does not answer gets -ETIMEDOUT, and is not looked at again. */
+ * directory whose server does not answer is no disk of this node, so it is shared, too, under the
+ * name that was given; but not by a group, which its mode says. */
 static bool is_shared(struct request *request, struct request_tier *tier)
 {
     char canonical[STK_HOME_BYTES] = "";
@@ -157,8 +158,16 @@ static bool is_shared(struct request *request, struct request_tier *tier)
         usual ? SHARED_TIER_LOCAL
               : shared_tier_find(tier->directory, request->share_gid, canonical);
     bool unmounted = kind == SHARED_TIER_LOCAL && tier->must_share && canonical[0] != '\0';
-    tier->error = kind == SHARED_TIER_LATE ? -ETIMEDOUT : unmounted ? -ENXIO : 0;
-    bool shared = kind == SHARED_TIER_YES || kind == SHARED_TIER_OF_GROUP;
+    bool late = kind == SHARED_TIER_LATE;
+    bool waits = late && tier->directory[0] == '/' && request->share_gid == 0 &&
+                 request->shared.directory[0] == '\0';
+    tier->error = late && !waits ? -ETIMEDOUT : unmounted ? -ENXIO : 0;
+    bool shared = kind == SHARED_TIER_YES || kind == SHARED_TIER_OF_GROUP || waits;
+    if (waits) {
+        paths_cut_slashes(tier->directory);
+        strcpy(canonical, tier->directory);
+        request->shared_is_late = true;
+    }
     if (shared) {
         take_shared(request, tier, canonical, kind == SHARED_TIER_OF_GROUP);
     }

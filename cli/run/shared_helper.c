@@ -30,19 +30,21 @@ static struct {
     struct stk_roots roots;
     struct shared_tier shared;
     pid_t pid; /* 0: there is no helper */
-    int error; /* why there is none, if the user has asked for one */
+    int error; /* why there is none, or why it waits for the server, at the start */
+    enum stk_shared_requests_state ended; /* the state before the end */
 } helper;
 
 /* ---- beginning ---- */
 
 /* Returns the outcome of setting up; -ETIME: it has not answered. */
-static int wait_for_setup(int in)
+static int wait_for_setup(int in, int patience_ms)
 {
     struct pollfd answer = {.fd = in, .events = POLLIN};
-    struct shared_helper_setup setup = {.error = -ETIME};
-    int ready = poll(&answer, 1, SETUP_MS);
+    struct shared_helper_setup setup = {.error = -ETIME, .gid = helper.shared.gid};
+    strcpy(setup.home, helper.shared.directory); /* the home's name is the server's to say */
+    int ready = poll(&answer, 1, patience_ms);
     while (ready < 0 && errno == EINTR) {
-        ready = poll(&answer, 1, SETUP_MS);
+        ready = poll(&answer, 1, patience_ms);
     }
     if (ready > 0 && read(in, &setup, sizeof setup) != (ssize_t)sizeof setup) {
         setup.error = -ECHILD;
@@ -52,7 +54,14 @@ static int wait_for_setup(int in)
     return setup.error;
 }
 
-static int start(struct session *session)
+static void leave(pid_t pid)
+{
+    kill(pid, SIGKILL);
+    waitpid(pid, NULL, WNOHANG);
+}
+
+/* A helper whose server fails stays, and tries again. */
+static int start(struct session *session, int patience_ms)
 {
     int ends[2];
     pid_t parent = getpid();
@@ -65,17 +74,28 @@ static int start(struct session *session)
                            parent, ends[1]);
     }
     close(ends[1]);
-    int error = pid > 0 ? wait_for_setup(ends[0]) : -EAGAIN;
+    int error = pid > 0 ? wait_for_setup(ends[0], patience_ms) : -EAGAIN;
     close(ends[0]);
-    if (error != 0) {
-        stk_shared_requests_close(helper.requests, STK_SHARED_REQUESTS_FAILED);
+    if (pid > 0 && (error == 0 || shared_helper_tries_again(error))) {
+        helper.pid = pid;
+    } else if (pid > 0) {
+        leave(pid);
     }
-    if (pid > 0 && error != 0) {
-        kill(pid, SIGKILL);
-        waitpid(pid, NULL, WNOHANG);
-    }
-    helper.pid = error == 0 ? pid : 0;
     return error;
+}
+
+/* Without an answer the requests are paused: the helper opens them when the server serves. */
+static void settle_start(void)
+{
+    if (helper.pid == 0) {
+        stk_shared_requests_close(helper.requests);
+    } else if (helper.error == -ETIME) {
+        stk_shared_requests_pause(helper.requests, STK_SHARED_REQUESTS_LATE);
+    } else if (helper.error != 0) {
+        atomic_store(&helper.requests->counts[STK_SHARED_REQUESTS_LAST_ERROR],
+                     (uint64_t)-helper.error);
+        stk_shared_requests_pause(helper.requests, STK_SHARED_REQUESTS_FAILED);
+    }
 }
 
 static const char *reason_of(int error)
@@ -150,7 +170,8 @@ void shared_helper_begin(const struct request *request, struct session *session)
     helper.shared.budget_bytes = request->shared.budget_bytes;
     strcpy(helper.shared.directory, request->shared.directory);
     resolve_roots(request);
-    helper.error = start(session);
+    helper.error = start(session, request->shared_is_late ? 0 : SETUP_MS);
+    settle_start();
     if (helper.error != 0 && (is_typed(helper.error) || request->require_cache)) {
         session_undo(session);
         die("--tier %s, %s: %s: name another", helper.shared.directory,
@@ -162,11 +183,11 @@ void shared_helper_begin(const struct request *request, struct session *session)
 
 void shared_helper_announce(const struct request *request)
 {
-    if (helper.pid != 0) {
+    if (helper.error != 0) {
+        say("shared: --tier %s: %s: going on without it%s", helper.shared.directory,
+            reason_of(helper.error), helper.pid != 0 ? ", and trying again" : "");
+    } else if (helper.pid != 0) {
         say_begun(request);
-    } else if (helper.error != 0) {
-        say("shared: --tier %s: %s: going on without it", helper.shared.directory,
-            reason_of(helper.error));
     }
 }
 
@@ -211,11 +232,10 @@ void shared_helper_end(bool in_haste)
     if (helper.pid == 0) {
         return;
     }
-    stk_shared_requests_close(helper.requests, STK_SHARED_REQUESTS_OVER);
-    bool waits = !in_haste && atomic_load(&helper.requests->state) != STK_SHARED_REQUESTS_LATE;
+    helper.ended = stk_shared_requests_close(helper.requests);
+    bool waits = !in_haste && helper.ended == STK_SHARED_REQUESTS_OPEN;
     if (!waits || !wait_for_end()) {
-        kill(helper.pid, SIGKILL);
-        has_ended();
+        leave(helper.pid);
     }
     transient_drop_all(&helper.session->catalogue, &helper.session->run);
 }
@@ -239,25 +259,26 @@ const char *shared_helper_fate_of_left(const struct session *session)
                   : "they go with the cache, unless --keep keeps it: then the next run does";
 }
 
+/* Says that the server was left alone, at the end or before. */
+static void print_pauses(FILE *out)
+{
+    uint64_t pauses = counted(STK_SHARED_REQUESTS_PAUSES);
+    if (helper.ended == STK_SHARED_REQUESTS_LATE) {
+        fprintf(out, "  shared: it did not answer in time, and was left alone from then on\n");
+    } else if (helper.ended == STK_SHARED_REQUESTS_FAILED) {
+        fprintf(out, "  shared: it failed (%s), and was left alone from then on\n",
+                strerror((int)counted(STK_SHARED_REQUESTS_LAST_ERROR)));
+    } else if (pauses > 0) {
+        fprintf(out,
+                "  shared: it failed, or did not answer in time, and came back: %" PRIu64
+                " time%s\n",
+                pauses, pauses == 1 ? "" : "s");
+    }
+}
+
 static void print_losses(FILE *out)
 {
-    char *state = NULL;
-    switch (atomic_load(&helper.requests->state)) {
-    case STK_SHARED_REQUESTS_LATE:
-        state = must_copy("it did not answer in time, and was left alone from then on");
-        break;
-    case STK_SHARED_REQUESTS_FAILED:
-        state = must_format("it failed %d times in a row (%s), and was left alone from then on",
-                            SHARED_HELPER_MOST_ERRORS,
-                            strerror((int)counted(STK_SHARED_REQUESTS_LAST_ERROR)));
-        break;
-    default:
-        break;
-    }
-    if (state != NULL) {
-        fprintf(out, "  shared: %s\n", state);
-        free(state);
-    }
+    print_pauses(out);
     if (counted(STK_SHARED_REQUESTS_FULL) > 0) {
         fprintf(out, "  shared: no room for %" PRIu64 " files, or no right to write\n",
                 counted(STK_SHARED_REQUESTS_FULL));
@@ -306,12 +327,13 @@ void shared_helper_write_json(struct json *json)
                   {"damaged", STK_SHARED_REQUESTS_DAMAGED},
                   {"full", STK_SHARED_REQUESTS_FULL},
                   {"left", STK_SHARED_REQUESTS_DROPPED},
+                  {"pauses", STK_SHARED_REQUESTS_PAUSES},
                   {"errors", STK_SHARED_REQUESTS_ERRORS}};
     if (helper.pid == 0) {
         json_text(json, "shared", NULL);
         return;
     }
-    uint32_t state = atomic_load(&helper.requests->state);
+    uint32_t state = helper.ended;
     json_object(json, "shared");
     json_text(json, "path", helper.shared.home);
     json_text(json, "state", states[state < sizeof states / sizeof *states ? state : 0]);

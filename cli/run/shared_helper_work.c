@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
@@ -21,10 +22,12 @@
 #include "cli/os/priority.h"
 #include "cli/os/thread.h"
 #include "cli/run/shared_sweep.h"
+#include "cli/run/shared_tries.h"
 #include "cli/run/transient_entries.h"
 
 #define FETCHERS       32
 #define PUBLISHERS     48
+#define MOST_ERRORS    16 /* in a row */
 #define FULL_NS        (60 * STK_NS_PER_S)
 #define STEP_NS        (STK_NS_PER_S / 100)
 #define STOPPED_NS     STK_NS_PER_S        /* no step takes longer unless the process was stopped */
@@ -58,8 +61,8 @@ static void note_error(bool publishes, int error)
 {
     count(STK_SHARED_REQUESTS_ERRORS, 1);
     atomic_store(&helper.requests->counts[STK_SHARED_REQUESTS_LAST_ERROR], (uint64_t)-error);
-    if (atomic_fetch_add(&helper.errors[publishes], 1) + 1 >= SHARED_HELPER_MOST_ERRORS) {
-        stk_shared_requests_close(helper.requests, STK_SHARED_REQUESTS_FAILED);
+    if (atomic_fetch_add(&helper.errors[publishes], 1) + 1 >= MOST_ERRORS) {
+        stk_shared_requests_pause(helper.requests, STK_SHARED_REQUESTS_FAILED);
     }
 }
 
@@ -258,8 +261,8 @@ static int64_t wait_a_step(void)
     return took_ns > STOPPED_NS ? took_ns : 0;
 }
 
-/* Looks for publishers that are too late. A publisher that has begun the next file meanwhile has a
- * new deadline. */
+/* Looks for publishers that are too late, and counts each once. A publisher that has begun the next
+ * file meanwhile has a new deadline. */
 static void look_for_late_ones(int64_t stopped_ns)
 {
     int64_t now_ns = stk_clock_boottime_ns();
@@ -268,8 +271,9 @@ static void look_for_late_ones(int64_t stopped_ns)
         bool moved =
             late_ns != 0 && stopped_ns > 0 &&
             atomic_compare_exchange_strong(&helper.late_ns[i], &late_ns, late_ns + stopped_ns);
-        if (late_ns != 0 && !moved && now_ns > late_ns) {
-            stk_shared_requests_close(helper.requests, STK_SHARED_REQUESTS_LATE);
+        if (late_ns != 0 && !moved && now_ns > late_ns &&
+            atomic_compare_exchange_strong(&helper.late_ns[i], &late_ns, 0)) {
+            stk_shared_requests_pause(helper.requests, STK_SHARED_REQUESTS_LATE);
         }
     }
 }
@@ -306,12 +310,77 @@ static void *sweep_drafts(void *context)
     return context;
 }
 
+static void *try_again(void *context)
+{
+    shared_tries_run(helper.requests, &helper.shared, helper.errors);
+    return context;
+}
+
+/* ---- setting up ---- */
+
+bool shared_helper_tries_again(int error)
+{
+    return error != 0 && error != -ENOENT && error != -ENAMETOOLONG && error != -EPERM &&
+           error != -ENOTUNIQ && error != -EACCES && error != -EROFS;
+}
+
+/* Opens the tier. If it is no group's, a disk of this node lies where its mount is missing. */
+static int open_tier(void)
+{
+    struct statfs fs;
+    bool missing = helper.shared.gid == 0 && stk_sys_statfs(helper.shared.directory, &fs) == 0 &&
+                   stk_local_is(&fs);
+    return missing ? -ENXIO : shared_tier_open(&helper.shared);
+}
+
+static void begin_serving(void)
+{
+    struct statfs fs;
+    bool on_node = stk_sys_statfs(helper.shared.home, &fs) == 0 && stk_local_is(&fs);
+    atomic_store(&helper.requests->on_node, on_node);
+    atomic_store(&helper.requests->gid, helper.shared.gid);
+    atomic_store(&helper.requests->sweeps, 1);
+    stk_shared_requests_open(helper.requests);
+    stk_shared_requests_resume(helper.requests); /* the command may have been left to wait */
+}
+
+/* Waits for a server that failed, or ends. */
+static void open_later(int error, gid_t gid)
+{
+    for (struct shared_pause pause = {0}; error != 0; error = open_tier()) {
+        if (!shared_helper_tries_again(error)) {
+            _exit(1);
+        }
+        shared_pause_wait(&pause);
+        helper.shared.gid = gid;
+    }
+}
+
+/* Answers once. Where the command has gone on meanwhile, its end of the pipe is closed. */
+static void set_up(int answer)
+{
+    gid_t gid = helper.shared.gid;
+    struct shared_helper_setup setup = {.error = open_tier()};
+    setup.gid = helper.shared.gid;
+    memcpy(setup.home, helper.shared.home, sizeof setup.home);
+    if (setup.error == 0) {
+        begin_serving();
+    }
+    signal(SIGPIPE, SIG_IGN);
+    bool told = write(answer, &setup, sizeof setup) == (ssize_t)sizeof setup;
+    close(answer);
+    if (setup.error != 0 || !told) {
+        open_later(setup.error, gid);
+        begin_serving();
+    }
+}
+
 void shared_helper_work(struct stk_catalogue *catalogue, const struct stk_run *run,
                         const struct stk_roots *roots, const struct shared_tier *shared,
                         pid_t parent, int answer)
 {
     static struct stk_roots own;
-    pthread_t sweeper, cleaner, watcher;
+    pthread_t sweeper, cleaner, watcher, trier;
     own = *roots;
     helper.catalogue = catalogue;
     helper.run = run;
@@ -319,25 +388,12 @@ void shared_helper_work(struct stk_catalogue *catalogue, const struct stk_run *r
     helper.shared = *shared;
     detached_stand_alone(parent, answer);
     umask(0); /* the modes that are given are the ones that are meant */
-    struct shared_helper_setup setup = {.error = shared_tier_open(&helper.shared)};
-    struct statfs fs;
-    setup.gid = helper.shared.gid;
-    memcpy(setup.home, helper.shared.home, sizeof setup.home);
-    if (setup.error == 0) {
-        bool on_node = stk_sys_statfs(setup.home, &fs) == 0 && stk_local_is(&fs);
-        atomic_store(&helper.requests->on_node, on_node);
-        atomic_store(&helper.requests->gid, setup.gid);
-        atomic_store(&helper.requests->sweeps, 1);
-        stk_shared_requests_open(helper.requests);
-    }
-    if (write(answer, &setup, sizeof setup) != (ssize_t)sizeof setup || setup.error != 0) {
-        _exit(1);
-    }
-    close(answer);
+    set_up(answer);
     start_threads();
     if (!thread_start(&sweeper, sweep, &own)) {
         stk_shared_requests_end_sweeps(helper.requests);
     }
+    thread_start(&trier, try_again, NULL);
     thread_start(&watcher, make_room, NULL);
     thread_start(&cleaner, sweep_drafts, NULL);
     while (atomic_load(&helper.alive) > 0) {

@@ -2,14 +2,13 @@
  * end. */
 #pragma once
 
+#include <stdbool.h>
 #include <sys/types.h>
 
 #include "cache/catalogue/catalogue.h"
 #include "cache/origin/root.h"
 #include "cache/run/run.h"
 #include "cli/tiers/shared_tier.h"
-
-#define SHARED_HELPER_MOST_ERRORS 16 /* in a row */
 
 /* The outcome of setting up the shared tier. */
 struct shared_helper_setup {
@@ -18,8 +17,12 @@ struct shared_helper_setup {
     char home[STK_HOME_BYTES];
 };
 
+/* Returns true if a server may be the reason for an error of the setup: later it may serve. */
+bool shared_helper_tries_again(int error);
+
 /* Sets up the shared tier, writes a struct shared_helper_setup to the descriptor `answer`, and
- * serves requests until the queue is closed. Ends with its parent. */
+ * serves requests until the queue is closed. If the server failed, sets up again, with growing
+ * pauses. Ends with its parent. */
 _Noreturn void shared_helper_work(struct stk_catalogue *catalogue, const struct stk_run *run,
                                   const struct stk_roots *roots, const struct shared_tier *shared,
                                   pid_t parent, int answer);

@@ -35,6 +35,11 @@ static bool is_open(const struct shared_sweep *sweep)
     return stk_shared_requests_are_open(requests_of(sweep));
 }
 
+static bool is_over(const struct shared_sweep *sweep)
+{
+    return !stk_shared_requests_go_on(requests_of(sweep));
+}
+
 /* Returns true if entries of this run, or those that `stoker warm` has met, may lack there. */
 static bool is_owed(const struct shared_sweep *sweep)
 {
@@ -173,12 +178,15 @@ static bool is_due(const struct shared_sweep *sweep, bool swept, int64_t rested_
     return is_owed(sweep) || (!swept && rested_ns >= FIRST_NS);
 }
 
-/* Waits for so long at least, and until a sweep is due or the requests are closed. */
+/* Waits for so long at least, and until a sweep is due and the server serves, or until the requests
+ * are closed. */
 static void rest(const struct shared_sweep *sweep, bool swept, int64_t least_ns)
 {
     int64_t began_ns = stk_clock_boottime_ns(), rested_ns = 0;
-    while (is_open(sweep) && (rested_ns < least_ns || !is_due(sweep, swept, rested_ns))) {
-        stk_sys_futex_wait(&requests_of(sweep)->state, STK_SHARED_REQUESTS_OPEN, STEP_NS);
+    while (!is_over(sweep) &&
+           (!is_open(sweep) || rested_ns < least_ns || !is_due(sweep, swept, rested_ns))) {
+        uint32_t state = atomic_load(&requests_of(sweep)->state);
+        stk_sys_futex_wait(&requests_of(sweep)->state, state, STEP_NS);
         rested_ns = stk_clock_boottime_ns() - began_ns;
     }
 }
@@ -188,7 +196,7 @@ void shared_sweep_run(const struct shared_sweep *sweep)
 {
     bool swept = false;
     int64_t rest_ns = 0;
-    while (is_open(sweep)) {
+    while (!is_over(sweep)) {
         rest(sweep, swept, rest_ns);
         swept = is_open(sweep) && sweep_once(sweep);
         rest_ns = swept ? REST_NS : 2 * rest_ns + REST_NS;

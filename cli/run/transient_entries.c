@@ -169,7 +169,7 @@ void transient_watch(struct stk_catalogue *catalogue, const struct stk_run *run)
     signal(SIGIO, SIG_IGN); /* sent if a process wants to open a leased file */
     memset(left_open, -1, sizeof left_open);
     uint32_t seen = atomic_load(&mapped.transients->looked);
-    while (stk_shared_requests_are_open(mapped.requests)) {
+    while (stk_shared_requests_go_on(mapped.requests)) {
         uint32_t asked = stk_transients_wait(mapped.transients, LOOK_NS);
         if (asked != seen) {
             make_room(&mapped);

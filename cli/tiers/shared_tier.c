@@ -111,10 +111,10 @@ static int copy(int from, int to, uint64_t bytes, uint64_t *check)
     return error;
 }
 
-static void close_home(int home)
+static void close_open(int fd)
 {
-    if (home >= 0) {
-        stk_sys_close(home);
+    if (fd >= 0) {
+        stk_sys_close(fd);
     }
 }
 
@@ -146,7 +146,7 @@ int shared_tier_look(const struct shared_tier *shared, const char *path, uint64_
     name_entry(path, name);
     int home = stk_home_open(shared->home);
     int error = home < 0 ? home : stk_sys_fstatat(home, name, &stat_, AT_SYMLINK_NOFOLLOW);
-    close_home(home);
+    close_open(home);
     if (error == 0 && S_ISREG(stat_.st_mode) && stat_.st_uid == geteuid() &&
         (uint64_t)stat_.st_size == bytes + sizeof(struct seal)) {
         return 0;
@@ -181,7 +181,7 @@ int shared_tier_fetch(const struct shared_tier *shared, const char *path, uint64
     int home = stk_home_open(shared->home);
     int flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW;
     int from = home < 0 ? home : stk_sys_openat(home, name, flags, 0);
-    close_home(home);
+    close_open(home);
     int error = from < 0 ? from : copy_sealed(from, path, bytes, to, check);
     while (error != 0 && (from = open_next(shared, &next, name, bytes)) >= 0) {
         error = copy_sealed(from, path, bytes, to, check);
@@ -294,26 +294,35 @@ int shared_tier_publish(const struct shared_tier *shared, const char *path, uint
     int error = write_draft(home, draft, path, bytes, from, for_members ? 0640 : 0600);
     error = error == 0 ? place_in_directory(shared, home, draft, name, repairs) : error;
     stk_sys_unlinkat(home, draft, 0); /* unless it was renamed */
-    close_home(home);
+    close_open(home);
     return error;
 }
 
 /* ---- setting up ---- */
 
+/* Reads a file that was just written, as another node would: by its name. */
+static int read_back(int home, const char *name, const char *text, size_t bytes)
+{
+    char back[16] = "";
+    int fd = stk_sys_openat(home, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW, 0);
+    int error = fd < 0 ? fd : read_all(fd, back, bytes, 0);
+    close_open(fd);
+    return error != 0 ? error : memcmp(text, back, bytes) == 0 ? 0 : -EIO;
+}
+
 /* Tests whether the file system keeps written data, and returns it. */
 static int try_out(int home)
 {
     static const char text[] = "tried out";
-    char name[NAME_BYTES], back[sizeof text] = "";
+    char name[NAME_BYTES];
     int fd = make_draft(home, name, 0600);
     if (fd < 0) {
         return fd;
     }
     int error = stk_sys_pwrite_all(fd, text, sizeof text, 0);
     error = error == 0 && fsync(fd) != 0 ? -errno : error;
-    error = error == 0 ? read_all(fd, back, sizeof back, 0) : error;
-    error = error == 0 && memcmp(text, back, sizeof text) != 0 ? -EIO : error;
     stk_sys_close(fd);
+    error = error == 0 ? read_back(home, name, text, sizeof text) : error;
     stk_sys_unlinkat(home, name, 0);
     return error;
 }
@@ -324,6 +333,12 @@ static int make_home(const struct shared_tier *shared, int home)
     error = error == 0 ? stk_sys_mkdirat(home, MAKING, 0700) : error;
     error = error == 0 || error == -EEXIST ? stk_sys_mkdirat(home, "nodes", 0700) : error;
     return error == -EEXIST ? 0 : error;
+}
+
+/* A full tier, or one mounted read-only, has much to give, and takes nothing. */
+static bool serves_despite(int error)
+{
+    return error == -ENOSPC || error == -EDQUOT || error == -EROFS;
 }
 
 int shared_tier_open(struct shared_tier *shared)
@@ -339,9 +354,16 @@ int shared_tier_open(struct shared_tier *shared)
     }
     error = make_home(shared, home);
     error = error == 0 ? try_out(home) : error;
-    close_home(home);
-    /* a full one, or one mounted read-only, has much to give, and takes nothing */
-    return error == -ENOSPC || error == -EDQUOT || error == -EROFS ? 0 : error;
+    close_open(home);
+    return serves_despite(error) ? 0 : error;
+}
+
+int shared_tier_try(const struct shared_tier *shared)
+{
+    int home = stk_home_open(shared->home);
+    int error = home < 0 ? home : try_out(home);
+    close_open(home);
+    return serves_despite(error) ? 0 : error;
 }
 
 /* Removes what is older in a directory of drafts, or a file there. */
@@ -380,5 +402,5 @@ void shared_tier_sweep(const struct shared_tier *shared)
         stk_sys_close(fd);
         stk_sys_unlinkat(home, name, 0);
     }
-    close_home(home);
+    close_open(home);
 }

@@ -56,6 +56,11 @@ enum shared_tier_kind shared_tier_find(const char *directory, gid_t gid,
  * errors of cache/catalogue/home.h have their meanings. */
 int shared_tier_open(struct shared_tier *shared);
 
+/* Tests once more whether an open shared tier takes and returns data. Makes no home: behind a mount
+ * that is gone lies a disk of this node. Returns 0, even if there is no room or no right to write,
+ * or -errno. */
+int shared_tier_try(const struct shared_tier *shared);
+
 /* Returns 0 if there is an entry of that many bytes, or -errno. */
 int shared_tier_look(const struct shared_tier *shared, const char *path, uint64_t bytes);
 /* Copies the entry to the descriptor `to`, and sets its checksum (cache/entry/checksum.h). Returns

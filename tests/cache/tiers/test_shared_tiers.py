@@ -321,13 +321,88 @@ def test_a_mount_that_is_missing(cluster, scratch):
     assert ran.shared["published"] == COUNT
 
 
-def test_hanging_from_the_start(cluster):
-    with cluster.tier.faults(hang_ns=slowfs.HOUR_NS):
-        began = time.monotonic()
-        ran, _ = cluster.run(0, 2)
-        assert time.monotonic() - began < 60
-        assert "does not answer: going on without it" in ran.said
-        assert ran.epoch(2)["hits"] == COUNT and ran.json["shared"] is None
+# Reads the next files for each line of its input: so many.
+READING = "\n".join(["import sys", "names = iter(sys.argv[1:])", "print('begun', flush=True)",
+                     "for line in sys.stdin:", "    for _ in range(int(line)):",
+                     "        open(next(names), 'rb').read()", "    print('read', flush=True)"])
+
+
+class Reading:
+    """A job on the first node that reads as many files as the test wants."""
+
+    def __init__(self, cluster, process, figures):
+        self.cluster, self.process, self.figures = cluster, process, figures
+
+    def read(self, count):
+        self.process.stdin.write(f"{count}\n")
+        self.process.stdin.flush()
+        assert self.process.stdout.readline() == "read\n"
+
+    def end(self):
+        """Ends the job. Returns the text that the run prints, and its figures of the shared tier."""
+        said = self.process.communicate(timeout=60)[1]
+        assert self.process.returncode == 0, said
+        return " ".join(said.split()), json.loads(self.figures.read_text())["shared"]
+
+
+@contextlib.contextmanager
+def reading(cluster, scratch):
+    jobs, figures = cluster.nodes[0].jobs, scratch / "figures.json"
+    line = jobs.command_line([sys.executable, "-c", READING, *cluster.files], cluster.mount,
+                             flags=[*cluster.flags(), f"--json={figures}"])
+    with jobs.started(line, env={"STOKER_AHEAD": "off"}) as process:
+        assert process.stdout.readline() == "begun\n"
+        yield Reading(cluster, process, figures)
+
+
+def wait_for_a_try(cluster, tries):
+    """Until the helper has had that many tries of the tier more: each removes a file at its end."""
+    wait_for(lambda: cluster.tier.counts()["unlink"] >= tries)
+    time.sleep(0.1)
+
+
+def test_hanging_from_the_start(cluster, scratch):
+    """The job goes on without it, and with it as soon as it answers."""
+    cluster.run(1)
+    with contextlib.ExitStack() as stack:
+        with cluster.tier.faults(hang_ns=slowfs.HOUR_NS):
+            job = stack.enter_context(reading(cluster, scratch))
+            job.read(10)
+            before = cluster.tier.counts()["unlink"]
+        wait_for_a_try(cluster, before + 1)
+        job.read(COUNT - 10)
+        said, shared = job.end()
+    assert "does not answer: going on without it, and trying again" in said
+    assert "and came back: 1 time" in said
+    assert shared["state"] == "well" and shared["fetched"] == COUNT - 10
+
+
+def test_a_server_that_hangs_and_comes_back(cluster, scratch):
+    """It is left alone, and then used again in the same run. Copies of the pause are put there, too."""
+    with reading(cluster, scratch) as job:
+        with cluster.tier.faults(hang_ns=slowfs.HOUR_NS):
+            job.read(COUNT)
+        wait_for(lambda: len(cluster.entries()) == COUNT)
+        said, shared = job.end()
+    assert shared["state"] == "well" and shared["pauses"] >= 1 and shared["published"] == COUNT
+    assert "it failed, or did not answer in time, and came back: " in said
+
+
+def test_a_server_that_fails_and_comes_back(cluster, scratch):
+    cluster.hold(400)
+    cluster.run(1)
+    with reading(cluster, scratch) as job:
+        with cluster.tier.faults(open=errno.EIO):
+            job.read(COUNT)
+        before = cluster.tier.counts()["read_bytes"] + KIB  # of tries
+
+        def is_used():
+            job.read(1)
+            time.sleep(0.1)
+            return cluster.tier.counts()["read_bytes"] >= before + SIZE
+        wait_for(is_used)
+        _, shared = job.end()
+    assert shared["state"] == "well" and shared["pauses"] == 1 and shared["fetched"] >= 1
 
 
 def test_hanging_in_the_middle(cluster):
@@ -346,12 +421,22 @@ def test_hanging_in_the_middle(cluster):
     assert "it did not answer in time, and was left alone from then on" in " ".join(said.split())
 
 
-def test_failing_again_and_again(cluster):
-    cluster.run(0)
+def test_failing_again_and_again(cluster, scratch):
+    """After 16 errors in a row no process asks any more."""
+    cluster.run(1)
+    with reading(cluster, scratch) as job, cluster.tier.faults(open=errno.EIO):
+        job.read(COUNT)
+        said, shared = job.end()
+    assert shared["state"] == "failed" and shared["fetched"] == 0
+    assert 16 <= shared["errors"] < COUNT
+    assert "it failed (Input/output error), and was left alone" in said
+
+
+def test_failing_from_the_start(cluster):
     with cluster.tier.faults(open=errno.EIO):
-        ran, _ = cluster.run(1)
-    assert ran.shared["state"] == "failed" and ran.shared["fetched"] == 0
-    assert "it failed 16 times in a row (Input/output error), and was left alone" in ran.said
+        ran, _ = cluster.run(0)
+    assert "Input/output error: going on without it, and trying again" in ran.said
+    assert ran.shared["state"] == "failed" and ran.shared["published"] == 0
 
 
 def helper_of(process):

@@ -38,7 +38,8 @@ static struct stk_shared_request_spec wish_of(enum stk_shared_request_kind kind,
 static enum stk_shared_request_answer ask(enum stk_shared_request_kind kind, const char *path)
 {
     struct stk_shared_request_spec spec = wish_of(kind, path);
-    return stk_shared_request_ask(&requests, &spec, &claim, &check);
+    int64_t waited_ns = 0;
+    return stk_shared_request_ask(&requests, &spec, &claim, &waited_ns, &check);
 }
 
 /* Answers what is asked: "yes", "damaged", and no to everything else; "never" not at all. */
@@ -71,7 +72,7 @@ START_TEST(what_is_asked_is_answered)
         ck_assert_uint_eq(check, 77);
         ck_assert_int_eq(ask(STK_SHARED_REQUEST_FETCH, "damaged"), STK_SHARED_REQUEST_DAMAGED);
     }
-    stk_shared_requests_close(&requests, STK_SHARED_REQUESTS_OVER);
+    stk_shared_requests_close(&requests);
     pthread_join(thread, NULL);
 }
 END_TEST
@@ -89,8 +90,9 @@ START_TEST(nothing_is_asked_of_nobody)
     ck_assert_int_eq(ask(STK_SHARED_REQUEST_LOOK, "yes"), STK_SHARED_REQUEST_NO);
     stk_shared_request_queue(&requests, &spec);
     ck_assert_uint_eq(dropped(), 1);
-    stk_shared_requests_close(&requests, STK_SHARED_REQUESTS_FAILED);
+    stk_shared_requests_close(&requests);
     stk_shared_requests_open(&requests); /* too late */
+    stk_shared_requests_resume(&requests);
     ck_assert(!stk_shared_requests_are_open(&requests));
 }
 END_TEST
@@ -107,10 +109,28 @@ START_TEST(a_deadline_that_is_missed)
     ck_assert_int_ge(stk_clock_boottime_ns() - began_ns, 2 * STK_NS_PER_S);
     ck_assert_uint_eq(atomic_load(&requests.state), STK_SHARED_REQUESTS_LATE);
     ck_assert_int_eq(ask(STK_SHARED_REQUEST_FETCH, "yes"), STK_SHARED_REQUEST_NO);
+    stk_shared_requests_resume(&requests);
+    ck_assert_int_eq(ask(STK_SHARED_REQUEST_FETCH, "yes"), STK_SHARED_REQUEST_YES);
+    stk_shared_requests_close(&requests);
     pthread_join(thread, NULL);
     ck_assert_int_eq(stk_claim_load(&claim).state, STK_FILLING); /* kept alive meanwhile */
     stk_shared_request_answer(&late, STK_SHARED_REQUEST_YES, 1);
     ck_assert_uint_eq(atomic_load(&late.request->state) % 8, 0);
+}
+END_TEST
+
+/* The next request of a fill gets the time that the one before has left. */
+START_TEST(a_fill_has_one_deadline)
+{
+    struct stk_shared_request_spec spec = wish_of(STK_SHARED_REQUEST_LOOK, "never");
+    int64_t waited_ns = 19 * STK_NS_PER_S / 10;
+    begin();
+    int64_t began_ns = stk_clock_boottime_ns();
+    ck_assert_int_eq(stk_shared_request_ask(&requests, &spec, &claim, &waited_ns, &check),
+                     STK_SHARED_REQUEST_NO);
+    ck_assert_int_lt(stk_clock_boottime_ns() - began_ns, 2 * STK_NS_PER_S);
+    ck_assert_int_ge(waited_ns, 2 * STK_NS_PER_S);
+    ck_assert(stk_shared_requests_are_paused(&requests));
 }
 END_TEST
 
@@ -123,7 +143,8 @@ static void ask_in(struct shared *shared)
 {
     struct stk_shared_request_spec spec = wish_of(STK_SHARED_REQUEST_FETCH, "yes");
     ck_assert(stk_claim_take(&shared->claim, stk_claim_load(&shared->claim)));
-    _exit(stk_shared_request_ask(&shared->requests, &spec, &shared->claim, &check));
+    int64_t waited_ns = 0;
+    _exit(stk_shared_request_ask(&shared->requests, &spec, &shared->claim, &waited_ns, &check));
 }
 
 /* Starts a process that asks, and stops it while it waits. */
@@ -196,6 +217,42 @@ START_TEST(who_was_stopped_meanwhile)
 }
 END_TEST
 
+#define STOPS 6
+
+/* Stops a process that waits in vain, again and again. Returns true if it has given up by then. */
+static bool gives_up_between_stops(pid_t pid)
+{
+    bool ended = false;
+    for (int i = 0; i < STOPS && !ended; i++) {
+        kill(pid, SIGSTOP);
+        usleep(1500000);
+        kill(pid, SIGCONT);
+        usleep(200000);
+        ended = waitpid(pid, NULL, WNOHANG) == pid;
+    }
+    return ended;
+}
+
+/* A busy machine looks like many stops. One of them does not count, so the wait has a bound. */
+START_TEST(stopped_again_and_again)
+{
+    struct stk_shared_request_taken taken;
+    struct shared *shared =
+        mmap(NULL, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    ck_assert_ptr_ne(shared, MAP_FAILED);
+    atomic_store(&shared->claim, stk_claim_pack((struct stk_claim){.state = STK_ABSENT}));
+    stk_shared_requests_open(&shared->requests);
+    pid_t pid = fork();
+    if (pid == 0) {
+        ask_in(shared);
+    }
+    ck_assert(stk_shared_request_take(&shared->requests, false, &taken));
+    ck_assert(gives_up_between_stops(pid));
+    ck_assert(stk_shared_requests_are_paused(&shared->requests));
+    munmap(shared, sizeof *shared);
+}
+END_TEST
+
 START_TEST(a_claim_that_was_lost)
 {
     begin();
@@ -238,7 +295,7 @@ static enum stk_shared_request_answer ask_where_a_place_comes_late(void)
     }
     ck_assert_int_eq(pthread_create(&thread, NULL, free_one, NULL), 0);
     enum stk_shared_request_answer answer = ask(STK_SHARED_REQUEST_LOOK, "yes");
-    stk_shared_requests_close(&requests, STK_SHARED_REQUESTS_OVER);
+    stk_shared_requests_close(&requests);
     pthread_join(thread, NULL);
     return answer;
 }
@@ -271,7 +328,7 @@ START_TEST(what_is_put)
     }
     ck_assert_int_eq(pthread_create(&thread, NULL, answer_all, NULL), 0);
     ck_assert_int_eq(ask(STK_SHARED_REQUEST_LOOK, "yes"), STK_SHARED_REQUEST_YES);
-    stk_shared_requests_close(&requests, STK_SHARED_REQUESTS_OVER);
+    stk_shared_requests_close(&requests);
     pthread_join(thread, NULL);
     for (int i = 0; i < STK_SHARED_REQUEST_PUTS; i++) {
         ck_assert(stk_shared_request_take(&requests, true, &taken));
@@ -303,7 +360,7 @@ START_TEST(what_is_added_at_the_end)
     int count = 0;
     begin();
     atomic_store(&requests.sweeps, 1);
-    stk_shared_requests_close(&requests, STK_SHARED_REQUESTS_OVER);
+    stk_shared_requests_close(&requests);
     ck_assert_int_eq(pthread_create(&thread, NULL, add_many, NULL), 0);
     for (; stk_shared_request_take(&requests, true, &taken); count++) {
         ck_assert_int_lt(taken.request - requests.slots, STK_SHARED_REQUEST_PUTS / 2);
@@ -315,15 +372,50 @@ START_TEST(what_is_added_at_the_end)
 }
 END_TEST
 
-/* A thread that adds does not wait for a server that was left alone. */
-START_TEST(nothing_is_added_to_what_failed)
+/* A thread that adds does not wait for a server that was left alone. A queued request waits.
+ */
+START_TEST(nothing_is_added_in_a_pause)
 {
     struct stk_shared_request_taken taken;
+    struct stk_shared_request_spec spec = wish_of(STK_SHARED_REQUEST_PUBLISH, "before");
     begin();
-    atomic_store(&requests.sweeps, 1);
-    stk_shared_requests_close(&requests, STK_SHARED_REQUESTS_FAILED);
+    stk_shared_request_queue(&requests, &spec);
+    stk_shared_requests_pause(&requests, STK_SHARED_REQUESTS_FAILED);
+    stk_shared_requests_pause(&requests, STK_SHARED_REQUESTS_LATE);
+    ck_assert_uint_eq(atomic_load(&requests.state), STK_SHARED_REQUESTS_FAILED);
+    ck_assert_uint_eq(atomic_load(&requests.counts[STK_SHARED_REQUESTS_PAUSES]), 1);
+    stk_shared_request_queue(&requests, &spec);
+    ck_assert_uint_eq(dropped(), 1);
     add_many(NULL);
+    stk_shared_requests_resume(&requests);
+    ck_assert(stk_shared_request_take(&requests, true, &taken));
+    ck_assert_str_eq(taken.spec.path, "before");
+    ck_assert_int_eq(stk_shared_requests_close(&requests), STK_SHARED_REQUESTS_OPEN);
     ck_assert(!stk_shared_request_take(&requests, true, &taken));
+}
+END_TEST
+
+static void *take_one(void *taken)
+{
+    ck_assert(stk_shared_request_take(&requests, true, taken));
+    return NULL;
+}
+
+/* A taker waits for the end of a pause. */
+START_TEST(a_taker_in_a_pause)
+{
+    struct stk_shared_request_taken taken;
+    struct stk_shared_request_spec spec = wish_of(STK_SHARED_REQUEST_PUBLISH, "a");
+    pthread_t thread;
+    begin();
+    stk_shared_request_queue(&requests, &spec);
+    stk_shared_requests_pause(&requests, STK_SHARED_REQUESTS_LATE);
+    ck_assert_int_eq(pthread_create(&thread, NULL, take_one, &taken), 0);
+    UNIT_WAIT_UNTIL(atomic_load(&requests.idle[1]) == 1);
+    ck_assert(stk_shared_request_is_queued(&requests, spec.tier, spec.ino));
+    stk_shared_requests_resume(&requests);
+    pthread_join(thread, NULL);
+    ck_assert_str_eq(taken.spec.path, "a");
 }
 END_TEST
 
@@ -382,12 +474,15 @@ Suite *suite_shared_request(void)
     tcase_add_test(tcase, nothing_is_asked_of_nobody);
     tcase_add_test(tcase, a_deadline_that_is_missed);
     tcase_add_loop_test(tcase, who_was_stopped_meanwhile, 0, 2);
+    tcase_add_test(tcase, a_fill_has_one_deadline);
+    tcase_add_test(tcase, stopped_again_and_again);
     tcase_add_test(tcase, a_claim_that_was_lost);
     tcase_add_test(tcase, no_place_to_ask);
     tcase_add_test(tcase, a_place_to_ask_that_comes_late);
     tcase_add_test(tcase, what_is_put);
     tcase_add_test(tcase, what_is_added_at_the_end);
-    tcase_add_test(tcase, nothing_is_added_to_what_failed);
+    tcase_add_test(tcase, nothing_is_added_in_a_pause);
+    tcase_add_test(tcase, a_taker_in_a_pause);
     tcase_add_test(tcase, what_is_left_to_be_put);
     tcase_add_test(tcase, whether_there_is_room);
     tcase_add_test(tcase, names_below_a_tree);
