@@ -261,9 +261,17 @@ export MANIFEST
 manifest: # what install installs, for tests
 	@echo "$$MANIFEST" | grep .
 
-install: all ## install under $(DESTDIR)$(PREFIX)
+# After `make packages` that build is installed, unless this one is asked for with flags of the user's.
+STRIP ?= strip
+ifneq ($(if $(filter-out build,$(B))$(strip $(USERS) $(LDFLAGS)),,$(wildcard $(RELEASE)/stoker)),)
+install:
+	@+$(RELEASE_MAKE) install
+else
+install: all ## install under $(DESTDIR)$(PREFIX), stripped (STRIP= leaves the symbols)
 	@echo "$$MANIFEST" | grep . | while read -r mode file to; do \
-		install -D -m $$mode $$file "$(DESTDIR)$(PREFIX)/$$to" || exit 1; done
+		install -D -m $$mode $$file "$(DESTDIR)$(PREFIX)/$$to" || exit 1; \
+		case "$(if $(STRIP),$$to)" in *.so | bin/*) $(STRIP) "$(DESTDIR)$(PREFIX)/$$to" || exit 1 ;; esac; done
+endif
 
 uninstall: ## remove what install put there
 	@echo "$$MANIFEST" | grep . | while read -r mode file to; do rm -f "$(DESTDIR)$(PREFIX)/$$to"; done

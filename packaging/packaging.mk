@@ -15,7 +15,7 @@ RELEASE := build/release$(CROSS:%=-%)
 PACKAGES ?= build/packages
 TARBALL := stoker-$(VERSION)-linux-$(PACKAGED)
 RELEASE_CC := $(if $(CROSS),$(CROSS)-linux-gnu-gcc,$(CC))
-RELEASE_MAKE = $(MAKE) --no-print-directory B=$(RELEASE) SAN= CC=$(RELEASE_CC) CPPFLAGS= LDFLAGS='-s $(CROSS_LIBS)' \
+RELEASE_MAKE = $(MAKE) --no-print-directory B=$(RELEASE) SAN= STRIP= CC=$(RELEASE_CC) CPPFLAGS= LDFLAGS='-s $(CROSS_LIBS)' \
 	CFLAGS='-ffile-prefix-map=$(CURDIR)=. $(CROSS_HEADERS)' $(CROSS_VARIABLES) \
 	LINK='MAPS=$(RELEASE)/maps packaging/link.sh $(RELEASE_CC) -fno-lto'
 

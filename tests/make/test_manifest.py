@@ -1,5 +1,6 @@
 """The one list of what is installed, which packages are made of: nothing is missing from it."""
 
+import os
 import pathlib
 import re
 import subprocess
@@ -35,6 +36,29 @@ def test_it_names_the_command_the_pages_and_the_completion(manifest):
 
 def test_all_that_it_names_is_there(manifest):
     assert [file for file in manifest.values() if not file.is_file()] == []
+
+
+def test_what_is_installed_is_stripped(build, tmp_path):
+    """The command and all libraries, of which one is preloaded."""
+    subprocess.run(["make", "-s", "-C", ROOT, f"B={build}", f"DESTDIR={tmp_path}", "PREFIX=/usr", "install"], check=True)
+    programs = [tmp_path / "usr/bin/stoker", *tmp_path.rglob("*.so")]
+    assert [path.name for path in programs].count("libstoker.so") == 1
+    for path in programs:
+        sections = subprocess.run(["readelf", "-SW", path], check=True, text=True, stdout=subprocess.PIPE).stdout
+        assert ".dynsym" in sections and ".symtab" not in sections, path
+
+
+def test_packages_are_installed_as_they_were_made(tmp_path):
+    """`make install` builds nothing once more after `make packages`, unless with flags of the user's."""
+    (tmp_path / "stoker").touch()
+
+    def installs(*flags):
+        said = subprocess.run(["make", "-n", "-C", ROOT, f"RELEASE={tmp_path}", "install", *flags], check=True, text=True,
+                              stdout=subprocess.PIPE, env={"PATH": os.environ["PATH"]}).stdout
+        return f"B={tmp_path}" in said
+    assert installs() and not installs("CFLAGS=-O1") and not installs("B=build/other")
+    (tmp_path / "stoker").unlink()
+    assert not installs()
 
 
 def test_one_version_everywhere():
