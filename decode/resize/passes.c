@@ -130,8 +130,10 @@ static int make_weighed(struct stk_passes *passes, struct stk_rows *rows, uint32
             return result;
         }
     }
+    const uint8_t *line = NULL;
     for (uint32_t i = 0; i < STK_ROWS_TOGETHER; i++) {
-        lines[i] = passes->weighed[i < count ? i : count - 1];
+        line = i < count ? passes->weighed[i] : line;
+        lines[i] = line;
     }
     return (int)count;
 }

@@ -105,13 +105,14 @@ int stk_rows_next(struct stk_rows *rows, const uint8_t *out[STK_ROWS_TOGETHER])
     if (result) {
         return result;
     }
-    for (uint32_t i = 0; i < count; i++) {
-        out[i] = rows->jpeg ? rows->band[rows->used++] + 4 * (size_t)rows->indent
-                            : next_of_image(rows, rows->band[i]);
-        rows->done++;
-    }
-    for (uint32_t i = count; i < STK_ROWS_TOGETHER; i++) {
-        out[i] = out[count - 1];
+    const uint8_t *row = NULL;
+    for (uint32_t i = 0; i < STK_ROWS_TOGETHER; i++) {
+        if (i < count) {
+            row = rows->jpeg ? rows->band[rows->used++] + 4 * (size_t)rows->indent
+                             : next_of_image(rows, rows->band[i]);
+            rows->done++;
+        }
+        out[i] = row;
     }
     return (int)count;
 }
