@@ -160,8 +160,8 @@ const char *figures_files_text(char out[FIGURES_FILES_TEXT], const struct stk_ru
     uint64_t files = stk_run_files(counts);
     *out = '\0';
     if (files > 0) {
-        snprintf(out, FIGURES_FILES_TEXT, " of %s%" PRIu64 " file%s",
-                 counts->unnumbered > 0 ? "at least " : "", files, plural(files, "", "s"));
+        snprintf(out, FIGURES_FILES_TEXT, " of %s%" PRIu64 " %s",
+                 counts->unnumbered > 0 ? "at least " : "", files, plural(files, "file", "files"));
     }
     return out;
 }

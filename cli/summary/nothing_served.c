@@ -145,8 +145,8 @@ static bool explain_listings(const struct figures *figures)
     if (all > 0) {
         lines_add(HEAD,
                   "stoker: no file below %s was opened; %" PRIu64
-                  " listing%s of directories, %.1f%% from the cache",
-                  figures->request->spelled[0], all, plural(all, "", "s"),
+                  " %s of directories, %.1f%% from the cache",
+                  figures->request->spelled[0], all, plural(all, "listing", "listings"),
                   percent((double)served, (double)all));
     }
     return all > 0;

@@ -258,9 +258,8 @@ static void add_unfinished(const struct finisher_figures *finished)
 {
     for (int why = 1; why < STK_BYPASS_KINDS; why++) {
         if (finished->left[why] > 0) {
-            lines_add(LOSSES, "  %" PRIu64 " big file%s could not be finished: %s",
-                      finished->left[why], plural(finished->left[why], "", "s"),
-                      bypassed_meanings[why]);
+            lines_add(LOSSES, "  %" PRIu64 " big %s could not be finished: %s", finished->left[why],
+                      plural(finished->left[why], "file", "files"), bypassed_meanings[why]);
         }
     }
 }
@@ -277,9 +276,8 @@ static void add_blocks(const struct figures *figures)
                   size_text(origin, blocks[STK_BLOCK_BYTES_ORIGIN]));
     }
     if (finished->files > 0) {
-        lines_add(PARTS, "  %" PRIu64 " big file%s finished beside the command (%s)",
-                  finished->files, plural(finished->files, "", "s"),
-                  size_text(filled, finished->bytes));
+        lines_add(PARTS, "  %" PRIu64 " big %s finished beside the command (%s)", finished->files,
+                  plural(finished->files, "file", "files"), size_text(filled, finished->bytes));
     }
     add_unfinished(finished);
 }
@@ -400,8 +398,8 @@ static void add_run_users(const struct run_users *users)
         const struct run_user *user = &users->all[i];
         lines_add(HEAD,
                   "  Processes of this run became user %u, which has a cache of its own: %" PRIu64
-                  " open%s, %.1f%% from it; %s",
-                  user->uid, user->opens, plural(user->opens, "", "s"),
+                  " %s, %.1f%% from it; %s",
+                  user->uid, user->opens, plural(user->opens, "open", "opens"),
                   percent((double)user->hits, (double)user->opens), ends[user->end]);
     }
 }
@@ -412,8 +410,8 @@ static void add_run_users(const struct run_users *users)
 static char *read_ahead_text(const struct figures *figures)
 {
     uint64_t files = figures->counts->ahead[STK_AHEAD_FILES];
-    return files > 0 ? must_format(" (%" PRIu64 " file%s read ahead in this run)", files,
-                                   plural(files, "", "s"))
+    return files > 0 ? must_format(" (%" PRIu64 " %s read ahead in this run)", files,
+                                   plural(files, "file", "files"))
                      : must_copy("");
 }
 
@@ -440,8 +438,8 @@ static void add_opened(const struct figures *figures)
     char files[FIGURES_FILES_TEXT], *bytes = read_text(figures);
     char *killed = killed_text(figures), *read = read_ahead_text(figures);
     uint64_t opens = figures->total[STK_COUNT_OPENS];
-    lines_add(HEAD, "stoker: %s%" PRIu64 " open%s%s%s, %.1f%% from the cache%s", killed, opens,
-              plural(opens, "", "s"), figures_files_text(files, figures->counts), bytes,
+    lines_add(HEAD, "stoker: %s%" PRIu64 " %s%s%s, %.1f%% from the cache%s", killed, opens,
+              plural(opens, "open", "opens"), figures_files_text(files, figures->counts), bytes,
               figures_percent(figures), read);
     free(bytes);
     free(read);

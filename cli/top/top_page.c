@@ -365,9 +365,9 @@ static void add_head(struct top_page *page, const struct top_look *look, bool li
         add(page, "no run lives: begin one with `stoker run`; `stoker ls` shows the cache%s",
             leave);
     } else {
-        add(page, "stoker top: %u run%s, %u tier%s%s%s", look->living,
-            plural(look->living, "", "s"), look->session.tier_count,
-            plural(look->session.tier_count, "", "s"), cut, leave);
+        add(page, "stoker top: %u %s, %u %s%s%s", look->living, plural(look->living, "run", "runs"),
+            look->session.tier_count, plural(look->session.tier_count, "tier", "tiers"), cut,
+            leave);
     }
 }
 
@@ -401,9 +401,9 @@ static void leave_out(struct top_page *page, const struct sections *sections, un
     while (page->count > count) {
         free(page->lines[--page->count]);
     }
-    add(page, "left out for want of rows: %u run%s, %u tier%s", left[SECTION_RUN],
-        plural(left[SECTION_RUN], "", "s"), left[SECTION_TIER],
-        plural(left[SECTION_TIER], "", "s"));
+    add(page, "left out for want of rows: %u %s, %u %s", left[SECTION_RUN],
+        plural(left[SECTION_RUN], "run", "runs"), left[SECTION_TIER],
+        plural(left[SECTION_TIER], "tier", "tiers"));
 }
 
 void top_page(struct top_page *page, const struct top_look *now, const struct top_look *before,

@@ -85,7 +85,7 @@ static void print_tier(struct stk_tier *tier, void *context)
 static void print_runs(const struct session *session)
 {
     struct live live = live_count(session->home);
-    printf("%u live run%s", live.runs, plural(live.runs, "", "s"));
+    printf("%u live %s", live.runs, plural(live.runs, "run", "runs"));
     if (live.orphans > 0) {
         printf(" (of %u the stoker was killed, and the job goes on)", live.orphans);
     }
