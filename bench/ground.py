@@ -40,6 +40,16 @@ def scratch(parent=None):
         shutil.rmtree(directory, ignore_errors=True)
 
 
+def make_tree(top, directories, files, size):
+    """Makes so many directories of files of so many bytes, with the names of an ImageFolder's."""
+    for number in range(directories):
+        directory = os.path.join(top, "n%04d" % number)
+        os.makedirs(directory)
+        for file in range(files):
+            with open(os.path.join(directory, "%05d.jpg" % file), "wb") as out:
+                out.write(os.urandom(size))
+
+
 def make_files(directory, count, size):
     """Files of random bytes; their paths."""
     os.makedirs(directory)

@@ -17,14 +17,6 @@ SHARDS, SHARD, SAMPLE = (10, 10 << 20, 250000) if QUICK else (40, 20 << 20, 2500
 STARTS = 3
 
 
-def make_tree(top):
-    for number in range(DIRECTORIES * FILES):
-        directory = os.path.join(top, "class%02d" % (number // FILES))
-        os.makedirs(directory, exist_ok=True)
-        with open(os.path.join(directory, "%05d" % number), "wb") as file:
-            file.write(os.urandom(FILE))
-
-
 def make_shards(top):
     os.mkdir(top)
     content = os.urandom(SAMPLE)
@@ -77,7 +69,7 @@ def measure():
     table = Table("ahead")
     with ground.scratch() as directory:
         tree, shards = (os.path.join(directory, name) for name in ("tree", "shards"))
-        make_tree(tree)
+        ground.make_tree(tree, DIRECTORIES, FILES, FILE)
         make_shards(shards)
         ground.let_age()
         with slowfs.SlowFS(tree, latency_ms=1) as slow:

@@ -14,14 +14,6 @@ STARTS = 3
 LATENCY_MS = 1
 
 
-def make_tree(top):
-    for number in range(CLASSES):
-        directory = os.path.join(top, "n%04d" % number)
-        os.makedirs(directory)
-        for file in range(FILES):
-            open(os.path.join(directory, "%05d.jpg" % file), "w").close()
-
-
 def scans(mount, tier, processes, **variables):
     """Seconds that each of so many processes of one run takes, and what the last one found."""
     line = '"$@"' + ' && "$@"' * (processes - 1)
@@ -52,7 +44,7 @@ def measure():
 
     table = Table("scan")
     with ground.scratch() as directory:
-        make_tree(os.path.join(directory, "data"))
+        ground.make_tree(os.path.join(directory, "data"), CLASSES, FILES, 0)
         ground.let_age()
         with slowfs.SlowFS(os.path.join(directory, "data"), latency_ms=LATENCY_MS) as fs:
             plain, cold, second, anew, listed = ground.collect(
