@@ -13,12 +13,6 @@
 #define BUFFER_BYTES (16u << 10)
 #define MAX_DEPTH    256
 
-struct tree_walk {
-    stk_walk_visitor *visit;
-    void *context;
-    bool within; /* and not into what is mounted there */
-};
-
 /* A directory entry as the kernel writes it (getdents64). */
 struct entry {
     uint64_t ino;
@@ -27,8 +21,6 @@ struct entry {
     uint8_t type;
     char name[];
 };
-
-static int walk_directory(const struct tree_walk *walk, int dirfd, unsigned depth);
 
 static int open_directory(int dirfd, const char *name)
 {
@@ -47,7 +39,7 @@ static int open_within(int dirfd, const char *name, const struct stat *stat)
     return is_same ? open_directory(dirfd, name) : -EXDEV;
 }
 
-static int walk_entry(const struct tree_walk *walk, int dirfd, const char *name, unsigned depth)
+static int walk_entry(const struct stk_walk *walk, int dirfd, const char *name, unsigned depth)
 {
     struct stat stat;
     if (stk_sys_fstatat(dirfd, name, &stat, AT_SYMLINK_NOFOLLOW) != 0) {
@@ -55,8 +47,11 @@ static int walk_entry(const struct tree_walk *walk, int dirfd, const char *name,
     }
     if (S_ISDIR(stat.st_mode) && depth < MAX_DEPTH) {
         int fd = walk->within ? open_within(dirfd, name, &stat) : open_directory(dirfd, name);
+        if (fd >= 0 && walk->take != NULL && walk->take(walk->context, fd, depth + 1)) {
+            return 0;
+        }
         if (fd >= 0) {
-            int result = walk_directory(walk, fd, depth + 1);
+            int result = stk_walk_open(walk, fd, depth + 1);
             stk_sys_close(fd);
             if (result != 0) {
                 return result;
@@ -66,7 +61,7 @@ static int walk_entry(const struct tree_walk *walk, int dirfd, const char *name,
     return walk->visit(walk->context, dirfd, name, depth, &stat);
 }
 
-static int walk_names(const struct tree_walk *walk, int dirfd, const char *buffer, ssize_t bytes,
+static int walk_names(const struct stk_walk *walk, int dirfd, const char *buffer, ssize_t bytes,
                       unsigned depth)
 {
     for (ssize_t at = 0; at < bytes;) {
@@ -81,7 +76,7 @@ static int walk_names(const struct tree_walk *walk, int dirfd, const char *buffe
     return 0;
 }
 
-static int walk_directory(const struct tree_walk *walk, int dirfd, unsigned depth)
+int stk_walk_open(const struct stk_walk *walk, int dirfd, unsigned depth)
 {
     int result = 0;
     ssize_t got;
@@ -98,25 +93,25 @@ static int walk_directory(const struct tree_walk *walk, int dirfd, unsigned dept
     return result;
 }
 
-static int walk_top(const char *top, const struct tree_walk *walk)
+static int walk_top(const char *top, const struct stk_walk *walk)
 {
     int fd = open_directory(AT_FDCWD, top);
     if (fd < 0) {
         return fd;
     }
-    int result = walk_directory(walk, fd, 1);
+    int result = stk_walk_open(walk, fd, 1);
     stk_sys_close(fd);
     return result;
 }
 
 int stk_walk(const char *top, stk_walk_visitor *visit, void *context)
 {
-    return walk_top(top, &(struct tree_walk){visit, context, .within = false});
+    return walk_top(top, &(struct stk_walk){visit, NULL, context, .within = false});
 }
 
 int stk_walk_within(const char *top, stk_walk_visitor *visit, void *context)
 {
-    return walk_top(top, &(struct tree_walk){visit, context, .within = true});
+    return walk_top(top, &(struct stk_walk){visit, NULL, context, .within = true});
 }
 
 static int remove_one(void *context, int dirfd, const char *name, unsigned depth,

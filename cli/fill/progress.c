@@ -25,6 +25,7 @@
 static void (*read_figures)(struct fill_figures *out);
 static pthread_t writer;
 static bool writing, beside;
+static bool brief;           /* the work may end at once, and then needs no line */
 static const char *counting; /* what is done to files that are only counted */
 static _Atomic uint32_t over;
 
@@ -194,6 +195,12 @@ static void *keep_writing(void *context)
     char line[LINE_ROOM];
     struct pace pace = {.at_ns = 0};
     struct fill_figures now;
+    if (brief) {
+        stk_sys_futex_wait(&over, 0, TICK_NS);
+    }
+    if (brief && atomic_load(&over) != 0) {
+        return context;
+    }
     while (atomic_load(&over) == 0) {
         read_figures(&now);
         measure(&pace, &now);
@@ -224,18 +231,22 @@ static void begin(void (*figures)(struct fill_figures *out))
 void progress_begin_counting(const char *doing, void (*figures)(struct fill_figures *out))
 {
     beside = false;
+    brief = true;
     counting = doing;
     begin(figures);
 }
 
 void progress_begin(void (*figures)(struct fill_figures *out))
 {
-    progress_begin_counting("listing", figures);
+    beside = brief = false;
+    counting = "listing";
+    begin(figures);
 }
 
 void progress_begin_beside(void (*figures)(struct fill_figures *out))
 {
     beside = true;
+    brief = false;
     counting = "listing";
     begin(figures);
 }

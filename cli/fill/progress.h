@@ -9,7 +9,7 @@
  * rewrite a line. */
 void progress_begin(void (*figures)(struct fill_figures *out));
 /* Starts that thread for work that only counts files: `found` of the figures. `doing` names the
- * work: "removing". */
+ * work: "removing". Work that ends at once shows no line. */
 void progress_begin_counting(const char *doing, void (*figures)(struct fill_figures *out));
 /* Starts that thread beside a job that may write to the same terminal. The line is written less
  * often, and the job's output goes over it. An unknown number of files is 0. */

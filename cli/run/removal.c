@@ -16,6 +16,7 @@
 #include "cache/run/run.h"
 #include "cache/tier/tier.h"
 #include "cli/os/home_lock.h"
+#include "cli/os/team_walk.h"
 #include "cli/out/say.h"
 #include "cli/run/live_runs.h"
 #include "cli/run/transient_entries.h"
@@ -82,10 +83,14 @@ uint64_t removal_files(void)
     return atomic_load(&removed_files);
 }
 
+struct removed {
+    _Atomic uint64_t files, blocks;
+};
+
 static int remove_one(void *context, int dirfd, const char *name, unsigned depth,
                       const struct stat *stat)
 {
-    struct removed_home *gone = context;
+    struct removed *gone = context;
     bool directory = S_ISDIR(stat->st_mode);
     (void)depth;
     if (unlinkat(dirfd, name, directory ? AT_REMOVEDIR : 0) == 0 && !directory) {
@@ -100,14 +105,16 @@ static int remove_one(void *context, int dirfd, const char *name, unsigned depth
 static void remove_home(const char *home, const char *path, const struct going *going)
 {
     struct stat stat_;
-    struct removed_home gone = {.home = home};
+    struct removed gone = {0, 0};
     bool there = lstat(path, &stat_) == 0;
+    team_walk(path, remove_one, &gone); /* the files; directories go behind them */
     bool failed = there && (stk_walk_within(path, remove_one, &gone) < 0 ||
                             (rmdir(path) != 0 && errno != ENOENT));
     going->removal->failed += failed;
     going->removal->homes += there && !failed;
     if (there && going->tell != NULL) {
-        going->tell(&gone);
+        const struct removed_home told = {home, gone.files, gone.blocks};
+        going->tell(&told);
     }
 }
 

@@ -18,6 +18,7 @@
 #include "cache/entry/draft.h"
 #include "cache/origin/entry_name.h"
 #include "cache/tier/ledger.h"
+#include "cli/os/team_walk.h"
 
 static void root_path(char *out, size_t bytes, const char *tier_home, const char *root)
 {
@@ -100,15 +101,27 @@ void entries_each_root(const char *tier_home,
     search_in(&search);
 }
 
+static _Atomic uint64_t passed;
+
+uint64_t entries_passed(void)
+{
+    return atomic_load(&passed);
+}
+
+struct content {
+    _Atomic uint64_t files, bytes;
+};
+
 static int measure_one(void *context, int dirfd, const char *name, unsigned depth,
                        const struct stat *stat)
 {
-    struct entries_content *content = context;
+    struct content *content = context;
     (void)dirfd;
     (void)depth;
     if (stk_entry_looks_like_file(name, stat)) {
         content->files++;
         content->bytes += (uint64_t)stat->st_size;
+        passed++;
     }
     return 0;
 }
@@ -116,9 +129,10 @@ static int measure_one(void *context, int dirfd, const char *name, unsigned dept
 void entries_measure(const char *tier_home, const char *root, struct entries_content *out)
 {
     char path[4096];
-    *out = (struct entries_content){0, 0};
+    struct content content = {0, 0};
     root_path(path, sizeof path, tier_home, root);
-    stk_walk(path, measure_one, out);
+    team_walk(path, measure_one, &content);
+    *out = (struct entries_content){content.files, content.bytes};
 }
 
 /* Reads the note without waiting, even if a pipe lies in its place. */
@@ -152,13 +166,15 @@ bool entries_path_of(char out[STK_PATH_BYTES], int dirfd, const char *name)
 
 /* The sum of what was removed, to be given back. */
 struct removed {
-    uint64_t files; /* of the entries */
-    int64_t blocks, inodes;
+    _Atomic uint64_t files; /* of the entries */
+    _Atomic int64_t blocks, inodes;
 };
 
 static void note_removed(struct removed *removed, const char *name, const struct stat *stat)
 {
-    removed->files += stk_entry_looks_like_file(name, stat);
+    bool file = stk_entry_looks_like_file(name, stat);
+    removed->files += file;
+    passed += file;
     removed->blocks += stat->st_blocks;
     removed->inodes++;
 }
@@ -221,6 +237,7 @@ static void remove_below(const char *tier_home, const char *root, const char *be
     root_path(path, sizeof path, tier_home, root);
     size_t length = strlen(path);
     snprintf(path + length, sizeof path - length, "%s%s", *below != '\0' ? "/" : "", below);
+    team_walk(path, remove_one, removed); /* the files; directories go behind them */
     if (stk_walk_within(path, remove_one, removed) == 0) {
         remove_directory(path, removed);
         remove_empty_above(path, tree_length, removed);

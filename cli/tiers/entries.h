@@ -18,15 +18,18 @@ struct entries_content {
 void entries_each_root(const char *tier_home,
                        void (*visit)(const char *tier_home, const char *root, void *context),
                        void *context);
-/* Counts the entries of a root. */
+/* Returns how many files all functions here have counted or removed so far, for a line of progress.
+ * Any thread may call it. */
+uint64_t entries_passed(void);
+/* Counts the entries of a root, by several threads. */
 void entries_measure(const char *tier_home, const char *root, struct entries_content *out);
 /* Reads the directory that a root's entries come from; "" if it is not noted. */
 void entries_origin(const char *tier_home, const char *root, char *out, size_t bytes);
 /* Writes the path of `name`, which a walk has met in the directory open as `dirfd`. Returns false
  * if the path is too long. */
 bool entries_path_of(char out[STK_PATH_BYTES], int dirfd, const char *name);
-/* Removes the entries of the files below `path` (canonical), from a root that contains `path` or
- * lies below it. Returns how many entries went. */
+/* Removes the entries of the files below `path` (canonical), by several threads, from a root that
+ * contains `path` or lies below it. Returns how many entries went. */
 uint64_t entries_remove(const struct stk_tier *tier, const char *root, const char *path);
 /* Removes the entries below a path of a root, both by the names they have in a tier (a path of ""
  * is the root). Returns how many entries went. */

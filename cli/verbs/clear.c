@@ -95,6 +95,11 @@ static const struct stk_roots *resolve(const char *path)
     return &roots;
 }
 
+static void count_passed(struct fill_figures *out)
+{
+    *out = (struct fill_figures){.found = entries_passed()};
+}
+
 static int clear_path(const char *path, const char *tier)
 {
     char *canonical = realpath(path, NULL);
@@ -104,7 +109,9 @@ static int clear_path(const char *path, const char *tier)
     }
     const struct stk_roots *roots = canonical != NULL ? resolve(canonical) : NULL;
     struct clearing stores = {.below = full};
+    progress_begin_counting("removing", count_passed);
     uint64_t files = remove_entries(full, roots, tier);
+    progress_end();
     stores_each(clear_store, &stores);
     if (files > 0) {
         say_line(stdout, "removed %" PRIu64 " cached %s of %s", files,
@@ -120,7 +127,9 @@ static int clear_path(const char *path, const char *tier)
  * one these programs would not learn what other processes change. */
 static int clear_beside_users(const char *tier)
 {
+    progress_begin_counting("removing", count_passed);
     uint64_t files = remove_entries("/", NULL, tier);
+    progress_end();
     printf("removed %" PRIu64
            " cached %s; the index of the cache stays, as programs that run without "
            "`stoker run` are using it\n",

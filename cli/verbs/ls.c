@@ -10,6 +10,7 @@
 #include "base/samples.h"
 #include "base/walk.h"
 #include "cache/tier/ledger.h"
+#include "cli/fill/progress.h"
 #include "cli/out/say.h"
 #include "cli/run/live_runs.h"
 #include "cli/run/session.h"
@@ -19,12 +20,19 @@
 #include "cli/tiers/usage.h"
 #include "cli/verbs/verbs.h"
 
+static void count_passed(struct fill_figures *out)
+{
+    *out = (struct fill_figures){.found = entries_passed()};
+}
+
 static void print_root(const char *tier_home, const char *root, void *context)
 {
     char size[STK_SIZE_TEXT], origin[4096];
     struct entries_content content;
     (void)context;
+    progress_begin_counting("counting", count_passed);
     entries_measure(tier_home, root, &content);
+    progress_end();
     entries_origin(tier_home, root, origin, sizeof origin);
     say_line(stdout, "  %10" PRIu64 " %-5s %11s  %s", content.files,
              plural(content.files, "file", "files"), size_text(size, content.bytes),

@@ -235,7 +235,8 @@ static SRunner *make_runner(void)
         suite_waits,          suite_transient, suite_tree,        suite_trusted,
         suite_notice,         suite_order,     suite_order_queue, suite_pace,
         suite_scan_window,    suite_invariant, suite_advice,      suite_lines,
-        suite_ending,         suite_nearest,   suite_flag,
+        suite_ending,         suite_nearest,   suite_team_walk,   suite_progress,
+        suite_flag,
     };
     SRunner *runner = srunner_create(NULL);
     for (size_t i = 0; i < sizeof suites / sizeof *suites; i++) {

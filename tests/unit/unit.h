@@ -20,6 +20,8 @@ Suite *suite_lines(void);
 Suite *suite_lookup(void);
 Suite *suite_blocks(void);
 Suite *suite_budget(void);
+Suite *suite_progress(void);
+Suite *suite_team_walk(void);
 Suite *suite_beyond(void);
 Suite *suite_catalogue(void);
 Suite *suite_claim(void);
