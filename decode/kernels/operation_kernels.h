@@ -47,6 +47,10 @@ struct stk_operations {
     void (*turn_hue)(uint8_t *pixels, uint32_t turn, size_t count);
     /* Returns the sum of the greys of four-byte pixels. */
     uint64_t (*sum_greys)(const uint8_t *pixels, size_t count);
+    /* Looks up `count` pixels: of four bytes, in three tables of 256 each, with a fourth byte of 0;
+     * or grey ones, in one table. */
+    void (*look_up)(uint8_t *out, const uint8_t *in, const uint8_t *tables, size_t count);
+    void (*look_up_grey)(uint8_t *out, const uint8_t *in, const uint8_t *table, size_t count);
     /*
      * Makes the inner `bytes` of a row by nine weights: those of the row below, of the row itself,
      * of the row above. A neighbour is `step` bytes away. rows[] are these rows, from the first
@@ -63,7 +67,10 @@ struct stk_operations {
     stk_warp_row *warp;
 };
 
+typedef void stk_look_up_row(uint8_t *out, const uint8_t *in, const uint8_t *tables, size_t count);
+
 stk_warp_row stk_plain_warp;
+stk_look_up_row stk_plain_look_up;
 
 /* Returns the best table for this machine, or the one that STOKER_SIMD names. */
 const struct stk_operations *stk_operations_select(void);
@@ -72,4 +79,5 @@ extern const struct stk_operations stk_operations_plain;
 #if defined(__x86_64__)
 extern const struct stk_operations stk_operations_avx2, stk_operations_avx512;
 stk_warp_row stk_avx2_warp;
+stk_look_up_row stk_avx512_look_up;
 #endif

@@ -2,8 +2,8 @@
  * The loops of struct stk_operations, for a compiler to make vectors of.
  *
  * The file that includes it defines LOOP, the attributes of its target, LANES, the numbers in one
- * of its vectors, and WARP, its function. It has the table afterwards. Nothing here may be
- * contracted or reordered: each rounding is one of Pillow's.
+ * of its vectors, and WARP and LOOK_UP, its functions. It has the table afterwards. Nothing here
+ * may be contracted or reordered: each rounding is one of Pillow's.
  */
 #pragma once
 
@@ -30,6 +30,16 @@ INNER void store_pixel(uint8_t *at, uint32_t pixel)
 }
 
 #include "decode/kernels/colour_loops.h"
+
+/* ---- tables ---- */
+
+LOOP void look_up_grey(uint8_t *restrict out, const uint8_t *restrict in, const uint8_t *table,
+                       size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        out[i] = table[in[i]];
+    }
+}
 
 /* ---- neighbours ---- */
 
@@ -68,6 +78,7 @@ LOOP void slide_box(uint8_t *restrict out, uint32_t *restrict sums, const uint8_
     {                                                                                              \
         .blend = blend, .to_grey = to_grey, .from_grey = from_grey, .to_hsv = to_hsv,              \
         .from_hsv = from_hsv, .from_colour = from_colour, .from_own_grey = from_own_grey,          \
-        .turn_hue = turn_hue, .sum_greys = sum_greys, .weigh_nine = weigh_nine,                    \
-        .slide_box = slide_box, .warp = WARP,                                                      \
+        .turn_hue = turn_hue, .sum_greys = sum_greys, .look_up = LOOK_UP,                          \
+        .look_up_grey = look_up_grey, .weigh_nine = weigh_nine, .slide_box = slide_box,            \
+        .warp = WARP,                                                                              \
     }

@@ -39,6 +39,23 @@ void stk_convert(const struct stk_picture *out, const struct stk_picture *in,
 /* Makes changes one after the other, of four-byte pixels. */
 void stk_recolour(const struct stk_picture *out, const struct stk_picture *in,
                   const struct stk_recolouring *changes, unsigned count);
+
+#define STK_TABLE_VALUES 256
+
+/* Tables say what each value of a band becomes. Grey images have the first band, others the first
+ * three; their fourth byte becomes 0. */
+struct stk_value_tables {
+    uint8_t band[4][STK_TABLE_VALUES];
+};
+
+/* Pillow's tables of an image: its values from 0 to 255, or each of them about as often. */
+enum stk_table_kind { STK_SPREAD, STK_EVEN };
+
+void stk_look_up(const struct stk_picture *out, const struct stk_picture *in,
+                 const struct stk_value_tables *tables);
+void stk_find_tables(struct stk_value_tables *out, const struct stk_picture *in,
+                     enum stk_table_kind kind);
+
 /* Weighs the pixels around each, except for those at the edges, which are copied. The weights are
  * those of the row below, of the row itself, of the row above. */
 void stk_weigh_nine(const struct stk_picture *out, const struct stk_picture *in,

@@ -41,7 +41,9 @@ for n in range(256):
 print("same")
 """
 
-KINDS = ["HSVRGB", "LRGB", "RGBHSV", "RGBL", "blend", "blur", "colours", "nine", "warp"]
+KINDS = ["HSVRGB", "LRGB", "RGBHSV", "RGBL", "autocontrast", "blend", "blur", "colours", "equalize", "invert", "nine",
+         "posterize", "solarize", "table", "warp"]
+TABLES = ["autocontrast", "equalize", "invert", "posterize", "solarize", "table"]
 
 
 @pytest.fixture
@@ -95,7 +97,7 @@ operate._core = Core()
 
 
 @pytest.mark.parametrize("name,kinds", [("blend", ["blend"]), ("blur", ["blur"]), ("weigh_nine", ["nine"]),
-                                        ("warp", ["warp"]), ("recolour", ["colours"]), ("convert", ["HSVRGB", "LRGB", "RGBHSV", "RGBL"])])
+                                        ("warp", ["warp"]), ("recolour", ["colours"]), ("look_up", TABLES), ("convert", ["HSVRGB", "LRGB", "RGBHSV", "RGBL"])])
 def test_what_differs_is_left_to_pillow(report, tmp_path, name, kinds):
     good = json.loads(report(home=tmp_path / "good"))
     proven, operations, total = json.loads(report(before=wrong(name), home=tmp_path / "wrong"))

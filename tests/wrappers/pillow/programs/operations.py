@@ -99,10 +99,25 @@ def rotated(dice, image):
 
 
 def of_ops(dice, image):
-    return dice.choice([ImageOps.autocontrast, ImageOps.equalize, ImageOps.invert, ImageOps.grayscale])(image)
+    if dice.random() < 0.6:
+        return dice.choice([ImageOps.autocontrast, ImageOps.equalize, ImageOps.invert, ImageOps.grayscale, ImageOps.solarize])(image)
+    mask = dice.choice([None, None, image.convert("L"), image.convert("1")])
+    return dice.choice([
+        lambda: ImageOps.solarize(image, dice.choice([dice.uniform(-9, 270), dice.randint(-1, 257), float("nan"), 1e9, "1", None])),
+        lambda: ImageOps.posterize(image, dice.choice([dice.randint(1, 8), 0, 9, 3.0, True, "1"])),
+        lambda: ImageOps.autocontrast(image, dice.choice([0, 0.0, 2, (1, 3), False]), dice.choice([None, 3, [1, 2]]), mask),
+        lambda: ImageOps.autocontrast(image, preserve_tone=dice.random() < 0.5),
+        lambda: ImageOps.equalize(image, mask)])()
 
 
-WAYS = enhanced, enhanced, blended, converted, hue_shifted, filtered, filtered, transformed, transformed, rotated, of_ops
+def pointed(dice, image):
+    values = [dice.randint(0, 255) for _ in range(256 * dice.choice([1, len(image.getbands()), 2]))]
+    odd = dice.choice([[], [], [-1], [300], [0.5], [True], ["1"]])
+    values[:len(odd)] = odd
+    return image.point(dice.choice([values, values, values, tuple(values), lambda value: value * 0.7]), dice.choice([None, None, None, "L", "1"]))
+
+
+WAYS = enhanced, enhanced, blended, converted, hue_shifted, filtered, filtered, transformed, transformed, rotated, of_ops, of_ops, pointed
 
 
 def operate(seed):

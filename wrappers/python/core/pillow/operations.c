@@ -4,6 +4,7 @@
 #include "decode/operations/operations.h"
 
 #include <errno.h>
+#include <string.h>
 
 #include "wrappers/python/core/common/functions.h"
 #include "wrappers/python/core/common/objects.h"
@@ -108,6 +109,51 @@ PyObject *core_recolour(PyObject *module, PyObject *arguments)
     stk_recolour(&out, &in, changes, (unsigned)count);
     Py_END_ALLOW_THREADS;
     return PyLong_FromLong(0);
+}
+
+/* look_up(target, source, bands, size, tables): looks values up in the bytes of a table of 256 for
+ * each band. */
+PyObject *core_look_up(PyObject *module, PyObject *arguments)
+{
+    PyObject *target, *source;
+    const char *values;
+    Py_ssize_t length;
+    uint32_t bands, size[2];
+    struct stk_picture out, in;
+    struct stk_value_tables tables;
+    if (!PyArg_ParseTuple(arguments, "OOI(II)y#", &target, &source, &bands, &size[0], &size[1],
+                          &values, &length)) {
+        return NULL;
+    }
+    if (length != (Py_ssize_t)(bands * STK_TABLE_VALUES) || !find(&out, target, bands, size) ||
+        !find(&in, source, bands, size)) {
+        return PyLong_FromLong(UNKNOWN);
+    }
+    memcpy(&tables, values, (size_t)length);
+    Py_BEGIN_ALLOW_THREADS;
+    stk_look_up(&out, &in, &tables);
+    Py_END_ALLOW_THREADS;
+    return PyLong_FromLong(0);
+}
+
+/* find_tables(source, bands, size, kind): returns the bytes of the tables of an image, of one of
+ * enum stk_table_kind. */
+PyObject *core_find_tables(PyObject *module, PyObject *arguments)
+{
+    PyObject *source;
+    uint32_t bands, size[2], kind;
+    struct stk_picture in;
+    struct stk_value_tables tables;
+    if (!PyArg_ParseTuple(arguments, "OI(II)I", &source, &bands, &size[0], &size[1], &kind)) {
+        return NULL;
+    }
+    if (kind > STK_EVEN || !find(&in, source, bands, size)) {
+        return PyLong_FromLong(UNKNOWN);
+    }
+    Py_BEGIN_ALLOW_THREADS;
+    stk_find_tables(&tables, &in, (enum stk_table_kind)kind);
+    Py_END_ALLOW_THREADS;
+    return PyBytes_FromStringAndSize((const char *)&tables, (Py_ssize_t)(bands * STK_TABLE_VALUES));
 }
 
 /* weigh_nine(target, source, bands, size, weights, scale): nine weights of the pixels around each,

@@ -4,6 +4,8 @@ Each function returns a new core image, or None if Pillow is to make it. operati
 operations_check.py compares them with Pillow first.
 """
 
+from math import ceil
+
 from PIL import Image
 
 from .. import _core
@@ -16,6 +18,11 @@ PASSES = 3  # of a GaussianBlur
 AFFINE, PERSPECTIVE = 0, 2
 BILINEAR, BICUBIC = 2, 3
 BRIGHTNESS, CONTRAST, SATURATION, HUE = range(4)  # enum stk_recolouring_kind
+SPREAD, EVEN = range(2)  # enum stk_table_kind
+
+_SAME = bytes(range(256))
+_INVERSE = _SAME[::-1]
+_POSTERS = [bytes(value & -(256 >> bits) for value in range(256)) for bits in range(9)]
 
 
 def _made(new, failed):
@@ -37,6 +44,35 @@ def recolour(core, changes):
     """Makes changes of colours: kinds and their numbers by turns."""
     new = Image.core.new("RGB", core.size)
     return _made(new, _core.recolour(new, core, core.size, changes))
+
+
+def look_up(core, tables):
+    """Looks up all values in a table of 256 bytes for all bands, or in one for each."""
+    bands = BANDS[core.mode]
+    tables = tables * bands if len(tables) == 256 else tables
+    new = Image.core.new(core.mode, core.size)
+    return _made(new, _core.look_up(new, core, bands, core.size, tables))
+
+
+def inverse():
+    return _INVERSE
+
+
+def solarized(threshold):
+    """Returns the table of a finite threshold."""
+    before = min(max(ceil(threshold), 0), 256)
+    return _SAME[:before] + _INVERSE[before:]
+
+
+def posterized(bits):
+    """Returns the table of 1 to 8 bits that stay."""
+    return _POSTERS[bits]
+
+
+def look_up_own(core, kind):
+    """Looks up all values in the tables of the image itself: SPREAD or EVEN."""
+    tables = _core.find_tables(core, BANDS[core.mode], core.size, kind)
+    return None if type(tables) is int else look_up(core, tables)
 
 
 def weigh_nine(core, weights, scale):

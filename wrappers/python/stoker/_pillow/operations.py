@@ -6,7 +6,7 @@ An image is taken only if Pillow would not fail, and if the operation was proven
 
 from math import isfinite
 
-from PIL import Image, ImageFilter
+from PIL import Image, ImageFilter, ImageOps
 
 from .. import _core
 from .._base.own import attempt
@@ -80,6 +80,56 @@ def recoloured(image, changes, hands_on=False):
     core = _core_of(image, ("RGB",))
     new = None if core is None else _counted(operate.recolour(core, changes))
     return None if new is None else (image if hands_on else _BARE)._new(new)
+
+
+# ---- tables ----
+
+def _looked_up(image, tables, kind):
+    """Returns a new image with the values of a table of 256 bytes, or of one for each band."""
+    core = _core_of(image, operate.BANDS) if operations_check.proves(kind) else None
+    new = None if core is None else _counted(operate.look_up(core, tables))
+    return None if new is None else image._new(new)
+
+
+def _looked_up_own(image, tables, kind):
+    core = _core_of(image, operate.BANDS) if operations_check.proves(kind) else None
+    new = None if core is None else _counted(operate.look_up_own(core, tables))
+    return None if new is None else image._new(new)
+
+
+def _pointed(image, lut, mode=None):
+    """Point with the list of all values. Values outside of bytes are Pillow's to clip."""
+    if mode is not None or type(lut) is not list or image.mode not in operate.BANDS:
+        return None
+    if len(lut) != 256 * operate.BANDS[image.mode] or not all(type(each) is int and 0 <= each < 256 for each in lut):
+        return None
+    return _looked_up(image, bytes(lut), "table")
+
+
+def _inverted(image):
+    return _looked_up(image, operate.inverse(), "invert")
+
+
+def _solarized(image, threshold=128):
+    if type(threshold) not in _NUMBERS or not isfinite(threshold):
+        return None
+    return _looked_up(image, operate.solarized(threshold), "solarize")
+
+
+def _posterized(image, bits):
+    if type(bits) is not int or not 1 <= bits <= 8:
+        return None
+    return _looked_up(image, operate.posterized(bits), "posterize")
+
+
+def _spread(image, cutoff=0, ignore=None, mask=None, preserve_tone=False):
+    if type(cutoff) not in _NUMBERS or cutoff or ignore is not None or mask is not None or preserve_tone:
+        return None
+    return _looked_up_own(image, operate.SPREAD, "autocontrast")
+
+
+def _evened_out(image, mask=None):
+    return None if mask is not None else _looked_up_own(image, operate.EVEN, "equalize")
 
 
 # ---- core images ----
@@ -162,7 +212,10 @@ def install(replace):
     """Puts the functions in place by hook.py's `replace(owner, name, new, key)`."""
     for owner, name, ours in ((Image, "blend", blended), (ImageFilter.BuiltinFilter, "filter", _filtered),
                               (ImageFilter.GaussianBlur, "filter", _by_gaussian),
-                              (ImageFilter.BoxBlur, "filter", _by_box)):
+                              (ImageFilter.BoxBlur, "filter", _by_box), (Image.Image, "point", _pointed),
+                              (ImageOps, "invert", _inverted), (ImageOps, "solarize", _solarized),
+                              (ImageOps, "posterize", _posterized), (ImageOps, "autocontrast", _spread),
+                              (ImageOps, "equalize", _evened_out)):
         replace(owner, name, _or_pillows(owner, name, ours), f"{owner.__name__}.{name}")
     name = "_Image__transformer"
     if name in Image.Image.__dict__:

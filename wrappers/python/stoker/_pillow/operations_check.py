@@ -6,7 +6,7 @@ is kept (_proof/answers.py).
 
 import random
 
-from PIL import Image
+from PIL import Image, ImageOps
 
 from .._proof import answers
 from . import check, operate, versions
@@ -27,6 +27,7 @@ def proves(kind):
     """Returns true if a kind of operation gives Pillow's bytes. The first call finds out."""
     global _proven
     if _proven is None:
+        _proven = frozenset()  # so Pillow's functions do all themselves meanwhile
         _proven = _remembered() or _find_out()
     return kind in _proven
 
@@ -111,6 +112,26 @@ def _recolours():
                 yield _is_same(operate.recolour(core, changes), made)
 
 
+def _points():
+    for core in _images():
+        values = random.Random(1).randbytes(256 * operate.BANDS[core.mode])
+        yield _is_same(operate.look_up(core, values), core.point(list(values), None))
+
+
+def _tables(function, table, parameters):
+    for core in (*_images(), _image("RGB", (256, 9))):
+        for each in parameters:
+            expected = function(versions.plain_image(core), *each)
+            yield _is_same(operate.look_up(core, table(*each)), versions.core(expected))
+
+
+def _own_tables(function, kind):
+    dark = _image("L", (31, 17)).point([value // 3 + 40 for value in range(256)], None)
+    for core in (*_images(), dark, _image("L", (40, 1), bytes(40)), _image("RGB", (256, 9))):
+        expected = function(versions.plain_image(core))
+        yield _is_same(operate.look_up_own(core, kind), versions.core(expected))
+
+
 def _nines():
     for core in _images():
         for scale, kernel in _KERNELS:
@@ -136,6 +157,13 @@ def _warps():
 
 
 _KINDS = {"blend": _blends, "colours": _recolours, "nine": _nines, "blur": _blurs, "warp": _warps}
+_KINDS.update({
+    "table": _points,
+    "invert": lambda: _tables(ImageOps.invert, operate.inverse, [()]),
+    "solarize": lambda: _tables(ImageOps.solarize, operate.solarized, [(0,), (100.5,), (255,), (256,), (-1.2,)]),
+    "posterize": lambda: _tables(ImageOps.posterize, operate.posterized, [(bits,) for bits in range(1, 9)]),
+    "autocontrast": lambda: _own_tables(ImageOps.autocontrast, operate.SPREAD),
+    "equalize": lambda: _own_tables(ImageOps.equalize, operate.EVEN)})
 _KINDS.update({before + after: lambda before=before, after=after: _converts(before, after)
                for before, after in operate.CONVERSIONS})
 
