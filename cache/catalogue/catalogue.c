@@ -364,6 +364,12 @@ bool stk_catalogue_is_current(const struct stk_catalogue *catalogue)
 
 /* ---- records ---- */
 
+/* Returns true if the number is within the bounds of all numbers of records, 0 being none. */
+__attribute__((unused)) static bool is_number(uint32_t number)
+{
+    return number - 1 < STK_AREA_SEGMENTS * STK_SEGMENT_RECORDS;
+}
+
 struct stk_record *stk_catalogue_record(struct stk_catalogue *catalogue, uint32_t number)
 {
     return number != 0 ? item_at(catalogue, STK_AREA_RECORDS, number - 1) : NULL;
@@ -382,7 +388,7 @@ uint32_t stk_catalogue_allocate(struct stk_catalogue *catalogue, struct stk_hash
 
 void stk_catalogue_give_back(struct stk_catalogue *catalogue, uint32_t number)
 {
-    STK_INVARIANT(number != 0);
+    STK_INVARIANT(is_number(number));
     give_back(catalogue, STK_AREA_RECORDS, number - 1);
 }
 
@@ -489,7 +495,7 @@ uint32_t stk_catalogue_find(struct stk_catalogue *catalogue, struct stk_hash128 
 uint32_t stk_catalogue_insert(struct stk_catalogue *catalogue, struct stk_hash128 key,
                               uint32_t number)
 {
-    STK_INVARIANT(number != 0);
+    STK_INVARIANT(is_number(number));
     struct walk walk;
     struct stk_index_node *node = NULL;
     bool known = begin_walk(catalogue, key, &walk);
@@ -511,7 +517,7 @@ bool stk_catalogue_replace(struct stk_catalogue *catalogue, struct stk_hash128 k
                            uint32_t newer)
 {
     uint64_t seen;
-    STK_INVARIANT(newer != 0);
+    STK_INVARIANT(is_number(newer));
     slot *at = find_slot(catalogue, key, &seen);
     return at != NULL && (uint32_t)seen == older &&
            atomic_compare_exchange_strong(at, &seen, slot_value(key, newer));

@@ -325,6 +325,22 @@ START_TEST(no_descriptor_stays_open)
 }
 END_TEST
 
+START_TEST(a_slot_that_is_none_is_not_held)
+{
+    stk_ring_begin(&ring, 1);
+    stk_ring_hold(&ring, STK_RING_SLOTS);
+}
+END_TEST
+
+START_TEST(a_slot_is_let_go_as_often_as_it_was_held)
+{
+    stk_ring_begin(&ring, 1);
+    int slot = stk_ring_take(&ring, BYTES);
+    stk_ring_let_go(&ring, slot);
+    stk_ring_let_go(&ring, slot);
+}
+END_TEST
+
 Suite *suite_ring(void)
 {
     Suite *suite = suite_create("ring");
@@ -339,6 +355,9 @@ Suite *suite_ring(void)
     tcase_add_test(growth, sizes_that_are_not_asked_for_any_more_make_room);
     tcase_add_test(growth, a_consumer_may_keep_all_it_gets);
     tcase_add_test(growth, a_ring_whose_slots_are_all_held_says_no);
+    TCase *lists = unit_case(suite, "ring_invariants");
+    tcase_add_test_raise_signal(lists, a_slot_that_is_none_is_not_held, SIGABRT);
+    tcase_add_test_raise_signal(lists, a_slot_is_let_go_as_often_as_it_was_held, SIGABRT);
     TCase *ends = unit_case(suite, "ring_ends");
     tcase_add_test(ends, a_child_of_fork_has_no_ring);
     tcase_add_test(ends, a_child_sees_what_there_was_at_the_fork);

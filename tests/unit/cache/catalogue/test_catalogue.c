@@ -576,6 +576,22 @@ START_TEST(a_mark_is_read_without_a_map)
 }
 END_TEST
 
+START_TEST(no_record_has_the_number_zero)
+{
+    open_new();
+    stk_catalogue_insert(&catalogue, key_of(1), 0);
+}
+END_TEST
+
+START_TEST(a_record_lies_within_its_area)
+{
+    open_new();
+    uint32_t number = put(&catalogue, key_of(1), 1);
+    stk_catalogue_replace(&catalogue, key_of(1), number,
+                          STK_AREA_SEGMENTS * STK_SEGMENT_RECORDS + 1);
+}
+END_TEST
+
 Suite *suite_catalogue(void)
 {
     Suite *suite = suite_create("catalogue");
@@ -589,6 +605,9 @@ Suite *suite_catalogue(void)
     tcase_add_test(keys, what_is_given_back_is_taken_again);
     tcase_add_test(keys, replaces);
     tcase_add_test(keys, equal_tags);
+    TCase *bounds = unit_case(suite, "catalogue_invariants");
+    tcase_add_test_raise_signal(bounds, no_record_has_the_number_zero, SIGABRT);
+    tcase_add_test_raise_signal(bounds, a_record_lies_within_its_area, SIGABRT);
     TCase *race = unit_case(suite, "catalogue_race");
     tcase_add_test(race, inserters_of_one_key_agree_in_threads);
     tcase_add_test(race, inserters_of_one_key_agree_in_processes);

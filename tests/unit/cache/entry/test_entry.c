@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -264,9 +265,20 @@ START_TEST(no_room_for_a_draft)
 }
 END_TEST
 
+START_TEST(a_draft_has_one_owner)
+{
+    make_tier(1000, 1000, true);
+    struct stk_entry_draft draft = begin("hello");
+    ck_assert_int_eq(link(draft.path, unit_path("another")), 0);
+    stk_entry_holds(&draft);
+}
+END_TEST
+
 Suite *suite_entry(void)
 {
     Suite *suite = suite_create("entry");
+    TCase *owner = unit_case(suite, "entry_invariants");
+    tcase_add_test_raise_signal(owner, a_draft_has_one_owner, SIGABRT);
     TCase *names = unit_case(suite, "entry_names");
     tcase_add_test(names, paths);
     tcase_add_test(names, there_and_back);
