@@ -77,6 +77,7 @@ all: arrows $(B)/stoker $(B)/libstoker.so $(B)/libstokerdecode.a python ## build
 JPEG_LIBS ?= -l:libjpeg.a -lm -Wl,--exclude-libs,libjpeg.a
 NEEDED_SH = CC='$(CC)' FLAGS='$(USERS)' LDFLAGS='$(LDFLAGS)' JPEG_LIBS='$(JPEG_LIBS)' PYTHON='$(PYTHON)' scripts/needed.sh
 LMDB_LIBS := $(shell $(NEEDED_SH) lmdb)
+DEFLATE_LIBS := $(shell $(NEEDED_SH) deflate)
 # A build for another machine names what its parts are made of.
 NEEDED ?= xxhash jpeg
 
@@ -85,6 +86,8 @@ needed-is-there:
 	@$(NEEDED_SH) check $(NEEDED)
 	@$(if $(LMDB_LIBS),,echo "make: no LMDB, so no decoded copies will be kept (--decoded," \
 		"stoker.cached): apt-get install liblmdb-dev (Fedora: dnf install lmdb-devel)" >&2)
+	@$(if $(DEFLATE_LIBS),,echo "make: no libdeflate, so PNGs are decoded by Pillow alone:" \
+		"apt-get install libdeflate-dev (Fedora: dnf install libdeflate-devel)" >&2)
 
 # ---- the library ----
 
@@ -124,6 +127,8 @@ $(B)/libstokerdecode.a: $(DECODE_OBJECTS)
 
 # Each rounding counts, as in the reference: no fused multiplications.
 $(DECODE_OBJECTS): NEEDS += -ffp-contract=off
+# Without libdeflate PNGs are Pillow's.
+$(B)/obj/decode/png/png.o: NEEDS += $(if $(DEFLATE_LIBS),-DSTK_HAS_DEFLATE)
 # Without it a compiler makes no vectors of loops that compare floats. No result depends on it.
 $(filter %/operations.o %/operations_avx2.o %/operations_avx512.o %/warp.o %/warp_avx2.o,$(DECODE_OBJECTS)): NEEDS += -fno-trapping-math
 

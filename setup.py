@@ -45,8 +45,8 @@ def make():
     """Ends with what make says, where something is missing."""
     if shutil.which("make") is None:
         sys.exit("stoker is built by make, which is not installed: apt-get install make gcc "
-                 "libc6-dev libjpeg-dev libxxhash-dev liblmdb-dev python3-dev (Fedora: "
-                 "dnf install make gcc libjpeg-turbo-devel xxhash-devel lmdb-devel python3-devel)")
+                 "libc6-dev libjpeg-dev libxxhash-dev libdeflate-dev liblmdb-dev python3-dev (Fedora: "
+                 "dnf install make gcc libjpeg-turbo-devel xxhash-devel libdeflate-devel lmdb-devel python3-devel)")
     made = subprocess.run(["make", "-s", "-j", str(os.cpu_count()), f"B={BUILD}",
                            f"PYTHON={sys.executable}", f"NEEDED={NEEDED}", TARGET], check=False)
     if made.returncode != 0:  # and has said why

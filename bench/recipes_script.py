@@ -21,7 +21,11 @@ from torchvision import transforms as T
 MEAN, STD = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
 SIZE = 224
 BATCH = 64  # of CIFAR
-TURNED = "turned"  # the folder of the copies with EXIF's orientation 6
+TURNED, PNG = "turned", "png"  # the folders of the copies with EXIF's orientation 6, and of those as PNGs
+
+
+def beside(path, folder):
+    return os.path.join(os.path.dirname(path), folder, os.path.basename(path))
 
 
 def read(path):
@@ -150,13 +154,19 @@ def dino():
     return views(view(SIZE, (0.4, 1.0), 1.0), view(SIZE, (0.4, 1.0), 0.1), *[view(96, (0.05, 0.4), 0.5)] * 8)
 
 
+def of_png():
+    """Photographs as PNGs."""
+    transform = usual()
+    return lambda path: transform(Image.open(beside(path, PNG)).convert("RGB"))
+
+
 def turned():
     """Photographs that lie on their side, as their EXIF says."""
     from PIL import ImageOps
     transform = usual()
 
     def sample(path):
-        with Image.open(os.path.join(os.path.dirname(path), TURNED, os.path.basename(path))) as image:
+        with Image.open(beside(path, TURNED)) as image:
             return transform(ImageOps.exif_transpose(image).convert("RGB"))
     return sample
 
@@ -210,7 +220,7 @@ def io_v2():
 RECIPES = {"torchvision, ImageFolder": imagefolder, "webdataset's pil": webdataset_pil,
            "HF parquet + torchvision": hf_parquet, "v2.Compose of (image, label)": pair_v2,
            "v2 as documented, ToImage first": documented_v2, "torchvision.io.decode_image + v2": io_v2,
-           "EXIF orientation 6, exif_transpose": turned,
+           "EXIF orientation 6, exif_transpose": turned, "PNG": of_png,
            "RandAugment": lambda: augmented(T.RandAugment), "TrivialAugmentWide": lambda: augmented(T.TrivialAugmentWide),
            "timm, default": timm,
            "timm, rand-m9": lambda: timm(auto_augment="rand-m9-inc1", re_prob=0.25), "CIFAR-10, a batch": cifar,
@@ -235,7 +245,7 @@ def run_epoch(sample, files):
 def main():
     torch.set_num_threads(1)
     files = sorted(path for path in glob.glob(os.path.join(sys.argv[1], "**", "*.*"), recursive=True)
-                   if os.path.basename(os.path.dirname(path)) != TURNED)
+                   if os.path.basename(os.path.dirname(path)) not in (TURNED, PNG))
     for name, make in RECIPES.items():
         try:
             sample = make()

@@ -22,7 +22,7 @@ RELEASE_MAKE = $(MAKE) --no-print-directory B=$(RELEASE) SAN= STRIP= CC=$(RELEAS
 # Headers and archives of the other machine, unpacked from Debian's packages; xxHash is headers alone.
 ifneq ($(CROSS),)
 CROSS_ROOT := $(RELEASE)/packages/usr
-CROSS_PACKAGES := libjpeg62-turbo-dev liblmdb-dev libpython3.11-dev libexpat1-dev zlib1g-dev
+CROSS_PACKAGES := libjpeg62-turbo-dev libdeflate-dev liblmdb-dev libpython3.11-dev libexpat1-dev zlib1g-dev
 CROSS_HEADERS := -isystem $(CROSS_ROOT)/include -isystem $(CROSS_ROOT)/include/$(CROSS)-linux-gnu
 CROSS_LIBS := -L$(CROSS_ROOT)/lib/$(CROSS)-linux-gnu
 CROSS_VARIABLES = AR=$(CROSS)-linux-gnu-ar NEEDED=jpeg PY_INCLUDE=$(CROSS_ROOT)/include/python3.11

@@ -20,6 +20,8 @@ ROOT = pathlib.Path(__file__).resolve().parents[1]
 PARTS = [
     ("libjpeg-turbo", "IJG AND BSD-3-Clause AND Zlib", "https://libjpeg-turbo.org", "libjpeg.a",
      "stdio.h>\n#include <jpeglib.h", ["LIBJPEG_TURBO_VERSION"]),
+    ("libdeflate", "MIT", "https://github.com/ebiggers/libdeflate", "libdeflate.a", "libdeflate.h",
+     ["LIBDEFLATE_VERSION_STRING"]),
     ("LMDB", "OLDAP-2.8", "https://www.symas.com/lmdb", "liblmdb.a", "lmdb.h",
      ["MDB_VERSION_MAJOR", "MDB_VERSION_MINOR", "MDB_VERSION_PATCH"]),
     ("xxHash", "BSD-2-Clause", "https://xxhash.com", "xxhash.h", "xxhash.h",

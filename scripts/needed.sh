@@ -4,6 +4,7 @@
 #     scripts/needed.sh check NAME...   exits 1 with one line when one of them, or the compiler, is missing:
 #                                       xxhash, jpeg, python
 #     scripts/needed.sh lmdb            prints what links LMDB; nothing where it is missing
+#     scripts/needed.sh deflate         the same for libdeflate
 #
 # The environment says CC, FLAGS and LDFLAGS, which may name other directories, JPEG_LIBS and PYTHON.
 set -eu
@@ -76,6 +77,22 @@ say_lmdb() {
     done
 }
 
+has_deflate() {
+    links '#include <libdeflate.h>
+int use(void) { return libdeflate_alloc_decompressor() != 0; }' -shared "$@"
+}
+
+# As LMDB: the archive first.
+say_deflate() {
+    for libs in '-l:libdeflate.a -Wl,--exclude-libs,libdeflate.a' -ldeflate; do
+        # shellcheck disable=SC2086  # flags are words
+        if has_deflate $libs; then
+            echo "$libs"
+            return
+        fi
+    done
+}
+
 # Where nothing can be compiled, the headers' files decide.
 is_there() {
     case $1 in
@@ -115,8 +132,9 @@ check)
     check "$@"
     ;;
 lmdb) say_lmdb ;;
+deflate) say_deflate ;;
 *)
-    echo "usage: scripts/needed.sh check NAME... | lmdb" >&2
+    echo "usage: scripts/needed.sh check NAME... | lmdb | deflate" >&2
     exit 2
     ;;
 esac

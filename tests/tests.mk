@@ -134,7 +134,7 @@ test-san-thread:
 
 # ---- tests/fuzz: what reads what it cannot trust ----
 
-FUZZ_TARGETS := path options mounts catalogue decode form
+FUZZ_TARGETS := path options mounts catalogue decode form png
 # Those of clang's libFuzzer, which brings a driver of its own. Where it is there, clang compiles the decoder for both
 # drivers, instead of each compiler for one.
 LIBFUZZER_TARGETS := decode form
@@ -145,9 +145,11 @@ FUZZ_SHARED := tests/fuzz/fuzz.c
 fuzzers = $(addprefix $(B)/tests/fuzz-,$(1)) $(addprefix $(B)/tests/libfuzzer-,$(1))
 $(call fuzzers,catalogue): $(call objects,tests/fuzz/world.c tests/unit/private.c)
 $(call fuzzers,decode form): $(call objects,tests/fuzz/jpegs.c $(DECODE))
-$(call fuzzers,$(filter-out decode form,$(FUZZ_TARGETS))): $(call objects,$(BASE) $(CACHE))
+$(call fuzzers,png): $(call objects,$(filter decode/png/%,$(DECODE)))
+$(call fuzzers,$(filter-out decode form png,$(FUZZ_TARGETS))): $(call objects,$(BASE) $(CACHE))
 FUZZ_LIBS_decode = $(JPEG_LIBS)
 FUZZ_LIBS_form = $(JPEG_LIBS)
+FUZZ_LIBS_png = $(DEFLATE_LIBS)
 # Functions of ours whose place the target takes.
 FUZZ_WRAP_mounts := stk_sys_openat stk_sys_read
 FUZZ_WRAP_catalogue := stk_sys_clock_ns stk_sys_futex_wait
@@ -173,6 +175,7 @@ FUZZ_RUNS_mounts := 50000
 FUZZ_RUNS_catalogue := 4000
 FUZZ_RUNS_decode := 2000
 FUZZ_RUNS_form := 2000
+FUZZ_RUNS_png := 20000
 FUZZ_FIRST = $(if $(filter 1,$(STOKER_ALL)),0,100000)
 FUZZ_LIMIT_S = $(if $(filter 1,$(STOKER_ALL)),600,60)
 RUN ?= $(FUZZ_TARGETS)

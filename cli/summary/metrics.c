@@ -85,6 +85,7 @@ const struct metric metrics_table[] = {
 
     {METRIC_DECODE, "images", "images_total", "Images decoded.", TALLY(IMAGES)},
     {METRIC_RESIZE, "resized", JSON_ALONE, TALLY(RESIZED)},
+    {METRIC_RESIZE, "pngs", JSON_ALONE, TALLY(PNGS)},
     {METRIC_RESIZE, "operations", JSON_ALONE, TALLY(OPERATIONS)},
 
     {METRIC_SAMPLES, "kept", "samples_kept_total", "Decoded copies that were kept.", TALLY(FORMS)},

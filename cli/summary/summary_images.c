@@ -62,6 +62,7 @@ void summary_add_decoded(const struct session *session)
     uint64_t left = figures_left_to_pillow(session);
     uint64_t images = figures_tallied(session, STK_TALLY_IMAGES);
     uint64_t resized = figures_tallied(session, STK_TALLY_RESIZED);
+    uint64_t pngs = figures_tallied(session, STK_TALLY_PNGS);
     uint64_t operations = figures_tallied(session, STK_TALLY_OPERATIONS);
     char *samples = samples_text(session);
     if (images > 0) {
@@ -77,6 +78,10 @@ void summary_add_decoded(const struct session *session)
     if (resized > 0) {
         lines_add(DETAILS, "  %" PRIu64 " %s resized that Pillow had decoded", resized,
                   plural(resized, "image", "images"));
+    }
+    if (pngs > 0) {
+        lines_add(DETAILS, "  %" PRIu64 " %s loaded in Pillow's place", pngs,
+                  plural(pngs, "PNG", "PNGs"));
     }
     if (operations > 0) {
         lines_add(DETAILS, "  %" PRIu64 " %s of Pillow's done here (blends, colours, blurs, warps)",

@@ -40,7 +40,7 @@ $(PY_OBJECTS) $(PY_SAMPLES) $(PY_GPU): NEEDS += -DPy_LIMITED_API=0x030b0000 -isy
 $(PY_TO)/_core.abi3.so: $(PY_OBJECTS) $(call objects,$(BASE) $(RING)) $(B)/libstokerdecode.a
 	@mkdir -p $(@D)
 	$(if $(V),,@echo "  LINK  $@")
-	$(Q)$(LINK) -shared -o $@ $^ $(LDFLAGS) $(LINK_SAN) $(JPEG_LIBS) -pthread -Wl,-z,now \
+	$(Q)$(LINK) -shared -o $@ $^ $(LDFLAGS) $(LINK_SAN) $(JPEG_LIBS) $(DEFLATE_LIBS) -pthread -Wl,-z,now \
 		-Wl,-z,relro -Wl,-z,noexecstack
 
 $(PY_TO)/_samples_core.abi3.so: $(PY_SAMPLES) $(call objects,$(BASE) $(STORE))

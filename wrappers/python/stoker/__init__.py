@@ -25,16 +25,16 @@ if os.environ.get("STOKER_RUN"):
 
 def counts():
     """Returns the numbers of images that this process decoded: {"images": n, "settled": {reason: n}, "resized": n,
-    "operations": n, "forms": n, "from_forms": n, "unread": n}. "settled" are the images that were left to Pillow,
-    "resized" images other than waiting JPEGs, and "operations" what else of Pillow's was done here. "forms" were stored
-    in the sample store, "from_forms" are images that were decoded from a form, and "unread" are those of them whose file
-    was not read."""
+    "pngs": n, "operations": n, "forms": n, "from_forms": n, "unread": n}. "settled" are the images that were left to
+    Pillow, "resized" images other than waiting JPEGs, "pngs" the PNGs whose pixels were made here, and "operations" what
+    else of Pillow's was done here. "forms" were stored in the sample store, "from_forms" are images that were decoded
+    from a form, and "unread" are those of them whose file was not read."""
     slots = _core.counts()
     names = list(slots)
     reasons = names[names.index("images") + 1:names.index("resized")]
     return {"images": slots["images"],
             "settled": {reason: slots[reason] for reason in reasons if slots[reason]},
-            **{name: slots[name] for name in ("resized", "operations", "forms", "from_forms", "unread")}}
+            **{name: slots[name] for name in ("resized", "pngs", "operations", "forms", "from_forms", "unread")}}
 
 
 def __dir__():

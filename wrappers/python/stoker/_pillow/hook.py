@@ -141,7 +141,20 @@ def _load_file(self):
     access = None
     if type(self) is _Jpeg and self.tile and self.__dict__.get(_FIELD) is None:
         access = attempt(_loaded_file, self, sys._getframe().f_back)
+    elif self.format == "PNG" and self.tile:
+        access = attempt(_loaded_png, self)
     return _PLAIN["ImageFile.load"](self) if access is None else access
+
+
+@functools.cache
+def _png():
+    from . import png, png_decoder  # not before there is a PNG: they import Pillow's plugin
+    png_decoder.install()
+    return png
+
+
+def _loaded_png(image):
+    return _png().loaded(image)
 
 
 def _or_pillows(name, ours):
