@@ -21,11 +21,11 @@ build() {
     mkdir -p $out
     # shellcheck disable=SC2086  # one word per flag
     {
-        $cc $flags bench/loop.c -o $out/loop
-        $cc $flags bench/spawn.c -o $out/spawn
-        $cc $flags bench/breakdown.c build/obj/cache/*.o build/obj/cache/*/*.o build/obj/base/*.o -o $out/breakdown
-        $cc $flags bench/many.c build/obj/cache/*.o build/obj/cache/*/*.o build/obj/base/*.o -o $out/many
-        $cc $flags bench/samples.c build/obj/store/*.o build/obj/base/*.o -llmdb -pthread \
+        $cc $flags bench/programs/loop.c -o $out/loop
+        $cc $flags bench/programs/spawn.c -o $out/spawn
+        $cc $flags bench/programs/breakdown.c build/obj/cache/*.o build/obj/cache/*/*.o build/obj/base/*.o -o $out/breakdown
+        $cc $flags bench/programs/many.c build/obj/cache/*.o build/obj/cache/*/*.o build/obj/base/*.o -o $out/many
+        $cc $flags bench/programs/samples.c build/obj/store/*.o build/obj/base/*.o -llmdb -pthread \
             -o $out/samples || rm -f $out/samples
         echo | $cc -shared -x c - -o $out/empty.so
     }
@@ -54,13 +54,13 @@ build_stages() {
         wraps="$wraps -Wl,--wrap=$each"
     done
     # shellcheck disable=SC2086  # one word per flag
-    $cc $flags bench/stages.c build/libstokerdecode.a $wraps -l:libjpeg.a -lm -o $out/stages
+    $cc $flags bench/programs/stages.c build/libstokerdecode.a $wraps -l:libjpeg.a -lm -o $out/stages
     # shellcheck disable=SC2086
-    $cc $flags bench/entropy.c build/libstokerdecode.a -l:libjpeg.a -o $out/entropy
+    $cc $flags bench/programs/entropy.c build/libstokerdecode.a -l:libjpeg.a -o $out/entropy
     # shellcheck disable=SC2086
-    $cc $flags bench/symbols.c -l:libjpeg.a -o $out/symbols
+    $cc $flags bench/programs/symbols.c -l:libjpeg.a -o $out/symbols
     # shellcheck disable=SC2086
-    $cc $flags bench/form.c build/libstokerdecode.a -l:libjpeg.a -lm -o $out/form
+    $cc $flags bench/programs/form.c build/libstokerdecode.a -l:libjpeg.a -lm -o $out/form
 }
 
 if [ "${1:-}" != --inside ]; then

@@ -99,7 +99,7 @@ def measure():
     sys.path += [os.path.join(ground.REPOSITORY, each)
                  for each in ("tests/decode", "examples/demo")]
     if not os.path.exists(PROGRAM):
-        raise ground.Skip("bench/form.c was not built")
+        raise ground.Skip("bench/programs/form.c was not built")
     import decoder
     ground.one_core()
     table = Table("form")

@@ -26,7 +26,7 @@ def fitting():
 
 def measure():
     if not os.path.exists(PROGRAM):
-        raise ground.Skip("bench/many.c was not built")
+        raise ground.Skip("bench/programs/many.c was not built")
     table = Table("many")
     with ground.scratch("/dev/shm") as directory:
         lines = ground.run([PROGRAM, directory] + [str(size) for size in fitting()]).splitlines()

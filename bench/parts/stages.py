@@ -1,6 +1,6 @@
 """Where the time of a photograph goes: the stages of decode/, and the steps of a script.
 
-The stages are those of the C library (bench/stages.c), the steps those of torchvision's pipeline in
+The stages are those of the C library (bench/programs/stages.c), the steps those of torchvision's pipeline in
 Python, with the hook and without (bench/peers/steps.py), each less what it calls of the others.
 """
 
@@ -134,7 +134,7 @@ def in_figures(table):
 
 def measure():
     if not os.path.exists(PROGRAM):
-        raise ground.Skip("bench/stages.c was not built")
+        raise ground.Skip("bench/programs/stages.c was not built")
     photographs(KILOBYTES, PIXELS)
     ground.one_core()
     table = Table("stages")

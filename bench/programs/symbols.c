@@ -8,7 +8,7 @@
  * for each other, each of which takes one cycle.
  */
 #define PROGRAM "symbols"
-#include "bench/common.h"
+#include "bench/programs/common.h"
 
 #include <jpeglib.h>
 

@@ -8,7 +8,7 @@
  * turns file by file.
  */
 #define PROGRAM "entropy"
-#include "bench/common.h"
+#include "bench/programs/common.h"
 
 #include <string.h>
 

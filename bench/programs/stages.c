@@ -18,7 +18,7 @@
 #include <string.h>
 
 #define PROGRAM "stages"
-#include "bench/common.h"
+#include "bench/programs/common.h"
 
 #include "decode/decode.h"
 #include "decode/decoder.h"

@@ -9,7 +9,7 @@
  * is. The ways take turns file by file. Then `size`: of each form over its file's.
  */
 #define PROGRAM "form"
-#include "bench/common.h"
+#include "bench/programs/common.h"
 
 #include <math.h>
 #include <string.h>
