@@ -15,7 +15,7 @@ from slices import ALL
 
 pytest.importorskip("PIL")
 MB = 1 << 20
-SECONDS = int(os.environ.get("STOKER_KILL_S", "600" if ALL else "20"))
+SECONDS = int(os.environ.get("STOKER_KILL_S", "600" if ALL else "10"))
 FIRST = int(os.environ.get("STOKER_SHIFT", "0"))  # other moments with another number
 
 

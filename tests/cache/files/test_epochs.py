@@ -18,8 +18,8 @@ AT_ONCE = 4  # looks at files to which the job and the command came at once
 
 LOADERS = ["0:fork:0"] + [f"{workers}:{method}:{persistent}" for workers in (2, 4)
                           for method in METHODS for persistent in (0, 1)]
-if not ALL:  # each way of starting and staying once
-    LOADERS = ["0:fork:0", "4:fork:0", "2:spawn:1", "2:forkserver:0"]
+if not ALL:  # each way of starting and staying once; a worker that is not forked imports torch anew
+    LOADERS = ["0:fork:0", "4:fork:0", "1:spawn:1", "1:forkserver:0"]
 
 
 def copies(origin, images, count):

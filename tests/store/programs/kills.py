@@ -24,7 +24,7 @@ import time
 from tagged import BOX, digest, make_pictures, tagged
 
 WORKERS = 16
-ROUND_S = 10
+ROUND_S = 5
 MOST_S = 60  # for what a round has to do, on a busy machine
 STUCK_S = 60
 A_SECOND = {"killed": 5, "decodes": 100, "from_forms": 30, "unread": 10}  # in a round, at least
