@@ -80,6 +80,7 @@ test-store
 test-cache-files
 test-cache-tiers
 test-wrappers-pillow
+test-libfuzzer
 test-cli-summary
 test-cli-ahead
 test-cli-run test-cli-verbs
@@ -89,7 +90,6 @@ test-cache-versions
 test-preload-paths
 test-cache-kills test-stress
 test-wrappers-batches
-test-libfuzzer
 test-cache-faults
 test-cache-readers
 test-preload-symbols test-preload-programs
