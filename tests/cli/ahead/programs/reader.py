@@ -44,7 +44,7 @@ class Files(Dataset):
 
 
 class Shuffled(Sampler):
-    """A sampler of the program's own."""
+    """A sampler of the program's own, whose length draws."""
 
     def __init__(self, data, step=1):
         self.data, self.step = data, step
@@ -55,6 +55,7 @@ class Shuffled(Sampler):
         return iter(order)
 
     def __len__(self):
+        torch.rand(1)
         return -(-len(self.data) // self.step)
 
 

@@ -16,6 +16,7 @@ import torch
 
 from .. import _core
 from .._base.own import attempt
+from . import samplers
 
 _LOOKED_AT = 2  # as many batches are no pass yet
 
@@ -133,8 +134,8 @@ def _pass_of(iterator, now):
 def _begun(iterator, now):
     begun = Pass.begin(iterator._index_sampler, iterator._dataset, iterator._num_workers, now)
     if begun is not None:
-        own_length = begun.expected > 0
-        begun.expected = begun.expected or _epoch_of(iterator)
+        own_length = begun.expected > 0 or samplers.has_length(iterator._index_sampler)
+        begun.expected = begun.expected or (0 if own_length else _epoch_of(iterator))
         begun.anew = iterator._num_workers > 0 and not getattr(iterator, "_persistent_workers", True)
         begun.may_be_cut = iterator._dataset_kind != 0  # torch's _DatasetKind.Map
         begun.goes_on = begun.expected > 0 and (not own_length or _is_plain(iterator._index_sampler))
@@ -151,7 +152,7 @@ def _epoch_of(iterator):
     sampler, dataset = iterator._index_sampler, iterator._dataset
     try:
         if not _is_plain(sampler):
-            return len(sampler.sampler)
+            return samplers.length_of(vars(sampler).get("sampler"))
         if iterator._dataset_kind != 0:
             return 0
         together = torch.distributed
@@ -201,10 +202,7 @@ class Pass:
         self.samples = self.batches = self.waited = 0  # not counted yet
         self.given = self.first = 0
         self.workers = workers
-        try:
-            self.expected = len(sampler)
-        except Exception:  # an IterableDataset's has no end
-            self.expected = 0
+        self.expected = samplers.length_of(sampler)
 
     def step(self, size, batch, began, now):
         if self.begun == 0:

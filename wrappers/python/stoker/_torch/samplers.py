@@ -141,6 +141,31 @@ def _seeded_by(generator):
     return torch.Generator().manual_seed(seed)
 
 
+# ---- lengths ----
+
+def length_of(sampler):
+    """Returns the number of what a sampler gives, or 0 if that is unknown or its code is the program's."""
+    try:
+        return len(sampler) if _has_known_length(sampler) else 0
+    except Exception:  # a data set without a length
+        return 0
+
+
+def _has_known_length(sampler):
+    if type(sampler) in _PLAIN:
+        return True
+    if not _is_known(type(sampler)):
+        return False
+    inner = (vars(sampler).get(name) for name in _INNER if name != "dataset")
+    return all(_has_known_length(each) for each in inner if each is not None)
+
+
+def has_length(sampler):
+    """Returns true if the sampler's class, and those of the samplers in it, have a length. It is not asked for."""
+    inner = vars(sampler).get("sampler") if _is_known(type(sampler)) else None
+    return hasattr(type(sampler), "__len__") and (inner is None or has_length(inner))
+
+
 # ---- classes ----
 
 def _is_known(kind):
