@@ -2,6 +2,7 @@
 
 import importlib
 import random
+import tracemalloc
 
 import numpy
 import pytest
@@ -44,6 +45,7 @@ TWO_RANKS = {"num_replicas": 2, "rank": 1}
 SAMPLERS = {
     "sequential": lambda: SequentialSampler(DATA),
     "random": lambda: RandomSampler(DATA),
+    "random, a part": lambda: RandomSampler(DATA, num_samples=20),
     "random, own generator": lambda: RandomSampler(DATA, generator=generator()),
     "more than there are": lambda: RandomSampler(DATA, num_samples=2 * COUNT + 3, generator=generator()),
     "with replacement": lambda: RandomSampler(DATA, replacement=True, num_samples=100),
@@ -233,6 +235,17 @@ def test_a_pass_that_has_begun_is_not_foretold():
     iterator = iter(RandomSampler(DATA))
     next(iterator)
     assert foretell.order_of(iterator) is None
+
+
+def test_a_long_order_is_small():
+    """No list of its indices is made, of which each has 40 bytes."""
+    foretold = foretell.order_of(iter(BatchSampler(RandomSampler(range(300_000)), 64, False)))
+    tracemalloc.start()
+    try:
+        taken = foretold.take(20_000)
+        assert len(taken) >= 20_000 and tracemalloc.get_traced_memory()[1] < 3_000_000
+    finally:
+        tracemalloc.stop()
 
 
 def test_all_named_classes_are_there():

@@ -40,6 +40,7 @@ _ABSTRACT = {"typing", "collections.abc", "torchdata.stateful_dataloader.statefu
 _INNER = "sampler", "batch_sampler", "_batch_sampler", "_sampler", "sampler_iter", "dataset"  # that are copied as well
 _PLAIN = {list, tuple, range}
 _NOT_ITERATED = {"data_source", "dataset", "generator", "_iterator", "__orig_class__"}  # by a sampler
+_BLOCK = 4096  # indices
 _PLAIN_ITERATORS = {type(iter(kind())) for kind in (list, tuple)} | {type(iter(range(1)))}
 
 
@@ -110,7 +111,28 @@ def copy_of(sampler):
     _copy_inner(vars(copied), vars(sampler))
     if "generator" in vars(sampler):
         vars(copied)["generator"] = _copy_of_generator(vars(sampler)["generator"], type(sampler) is RandomSampler)
-    return copied
+    return _Permuted(copied) if type(sampler) is RandomSampler and _is_permutation(sampler) else copied
+
+
+def _is_permutation(sampler):
+    return not sampler.replacement and len(sampler) <= len(sampler.data_source)
+
+
+class _Permuted:
+    """A copy of torch's RandomSampler that keeps 4 bytes for an index. The sampler's own list has 40 of them."""
+
+    def __init__(self, copied):
+        self._copied = copied
+
+    def __len__(self):
+        return len(self._copied)
+
+    def __iter__(self):
+        count = len(self._copied.data_source)
+        order = torch.randperm(count, generator=self._copied.generator)[:len(self)]
+        order = order.to(torch.int32) if count < 1 << 31 else order
+        for block in order.split(_BLOCK):
+            yield from block.tolist()
 
 
 def _has_plain_values(attributes):
