@@ -13,6 +13,7 @@
 #include "cli/fill/progress.h"
 #include "cli/out/sanitise.h"
 #include "cli/out/say.h"
+#include "cli/out/shell_quote.h"
 #include "cli/run/removal.h"
 #include "cli/run/session.h"
 #include "cli/tiers/entries.h"
@@ -82,6 +83,30 @@ static void clear_store(const struct known_store *store, void *context)
     if (store->used) {
         say_line(stdout, "%s: its decoded copies are in use, and stay", store->directory);
     }
+}
+
+/* Names decoded copies that lie outside of the only tier that is cleared, and what removes them. */
+static void name_store(const struct known_store *store, void *context)
+{
+    char size[STK_SIZE_TEXT];
+    const struct clearing *clearing = context;
+    if (!stk_path_is_below(store->directory, clearing->below)) {
+        char *word = shell_quote(store->directory);
+        say_line(stdout, "%s of decoded copies stay in %s: stoker clear %s removes them",
+                 size_text(size, store->bytes), store->directory, word);
+        free(word);
+    }
+}
+
+/* Removes the decoded copies that go with the tier in this directory, or, without one, all. */
+static unsigned clear_stores(const char *tier)
+{
+    char *canonical = tier != NULL ? realpath(tier, NULL) : must_copy("/");
+    struct clearing stores = {.below = canonical != NULL ? canonical : tier};
+    stores_each(clear_store, &stores);
+    stores_each(name_store, &stores);
+    free(canonical);
+    return stores.count;
 }
 
 /* Finds out where a path lies: its entries may have been made by another path that leads there. */
@@ -163,7 +188,6 @@ static void count_removed(struct fill_figures *out)
 
 static int clear_all(const char *tier)
 {
-    struct clearing stores = {.below = "/"};
     gone_text = must_copy("");
     progress_begin_counting("removing", count_removed);
     struct removed_homes removal = removal_remove_all(tier, tell_home);
@@ -182,10 +206,7 @@ static int clear_all(const char *tier)
                  "not all could be removed, as files came meanwhile: stop what uses the cache, and "
                  "clear again");
     }
-    if (tier == NULL) {
-        stores_each(clear_store, &stores);
-    }
-    if (removal.homes + stores.count == 0) {
+    if (removal.homes + clear_stores(tier) == 0) {
         printf("nothing is cached\n");
     }
     return 0;

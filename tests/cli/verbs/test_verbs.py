@@ -185,6 +185,23 @@ def test_decoded_copies_in_a_directory_of_their_own(jobs, state, scratch):
         "clear", env={"STOKER_DECODED": own, **stateless}).stdout
 
 
+def test_decoded_copies_outside_of_the_tier_that_is_cleared(jobs, state, scratch):
+    """They stay, and clear says where, and what removes them; those below the tier's directory go with it."""
+    own, inner, image = scratch / "own", scratch / "disk" / "inner", scratch / "set" / "one.jpg"
+    image.parent.mkdir()
+    inner.parent.mkdir()
+    pytest.importorskip("PIL.Image").new("RGB", (64, 64)).save(image)
+    settle()
+    job = [sys.executable, "-c", "import sys; from PIL import Image; Image.open(sys.argv[1]).load()", image]
+    for directory in own, inner:
+        jobs.run(job, path=image.parent, tier=f"{scratch}/disk:64M", flags=[f"--decoded={directory}:100M"], env=state)
+    said = jobs.stoker("clear", "--tier", scratch / "disk", env=state).stdout
+    assert re.search(rf"^removed \S+ [KM]iB of decoded copies: {inner}$", said, re.M)
+    assert re.search(rf"^\S+ [KM]iB of decoded copies stay in {own}: stoker clear {own} removes them$", said, re.M)
+    assert jobs.stoker("clear", own, env=state).stdout.endswith(f"of decoded copies: {own}\n")
+    assert jobs.stoker("clear", "--tier", scratch / "disk", env=state).stdout == "nothing is cached\n"
+
+
 def test_clear_after_the_environment_alone(jobs, data, place):
     """No process has made a lock there."""
     assert jobs.preloaded(reading(files(data), 2), data).stderr == ""
