@@ -310,6 +310,23 @@ static void write_advice(struct json *json, const struct figures *figures)
     free(advice);
 }
 
+/* Writes the number that a launcher around the command has given this process, or null. Inside of
+ * the command there may be several ranks: the figures are their sum. */
+static void write_rank(struct json *json)
+{
+    static const char *const names[] = {"RANK", "SLURM_PROCID", "OMPI_COMM_WORLD_RANK", "PMI_RANK"};
+    const char *value = NULL;
+    for (size_t i = 0; i < sizeof names / sizeof *names && value == NULL; i++) {
+        value = getenv(names[i]);
+    }
+    size_t digits = value != NULL ? strspn(value, "0123456789") : 0;
+    if (digits > 0 && digits < 10 && value[digits] == '\0') {
+        json_integer(json, "rank", atoi(value));
+    } else {
+        json_text(json, "rank", NULL);
+    }
+}
+
 static unsigned count_words(char *const *words)
 {
     unsigned count = 0;
@@ -327,6 +344,7 @@ void summary_put_json(struct json *json, const struct figures *figures, int stat
     json_texts(json, "paths", request->spelled, request->count);
     json_texts(json, "command", request->command, count_words(request->command));
     json_integer(json, "status", command_exit_status(status));
+    write_rank(json);
     write_finished(json, session);
     write_tier(json, session);
     shared_helper_write_json(json);

@@ -230,6 +230,15 @@ def test_json_of_a_killed_command(jobs, data):
     assert (ran.status, ran.json["status"], ran.fills) == (-signal.SIGKILL, 137, 4)
 
 
+@pytest.mark.parametrize("env, rank", [
+    ({"SLURM_PROCID": "3"}, 3), ({"RANK": "0", "SLURM_PROCID": "1"}, 0), ({"OMPI_COMM_WORLD_RANK": "12"}, 12),
+    ({"PMI_RANK": "7"}, 7), ({"RANK": "-1"}, None), ({"RANK": "1x"}, None), ({"RANK": "9" * 30}, None), ({}, None)])
+def test_json_says_which_rank_the_run_is(jobs, data, env, rank):
+    """A launcher starts a run for each rank: so each rank has its own figures."""
+    ran = jobs.run(["cat", data / "file0000"], path=data, env=env)
+    assert ran.json["rank"] == rank and ran.files == 1
+
+
 def test_json_of_strange_words(jobs, scratch):
     data = scratch / 'da"ta\\ \té\udcff\n'
     data.mkdir()
