@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/options.h"
 #include "base/path.h"
 #include "base/walk.h"
 #include "cli/history/sizes.h"
@@ -24,7 +25,7 @@
  * cached. */
 struct looking {
     struct forecast_look *look;
-    int64_t until_ns;
+    int64_t until_ns, max_file_bytes;
 };
 
 static int look_at(void *context, int dirfd, const char *name, unsigned depth,
@@ -38,6 +39,7 @@ static int look_at(void *context, int dirfd, const char *name, unsigned depth,
     if (S_ISREG(stat->st_mode) && stat->st_size > 0) {
         look->files++;
         look->bytes += (uint64_t)stat->st_size;
+        look->big = look->big || stat->st_size > looking->max_file_bytes;
         look->blocks += stk_budget_blocks_of((uint64_t)stat->st_size, PAGE_BYTES);
     }
     look->cut = stk_clock_boottime_ns() > looking->until_ns;
@@ -47,7 +49,9 @@ static int look_at(void *context, int dirfd, const char *name, unsigned depth,
 static void look_for(const struct request *request, int64_t most_ns, struct forecast_look *look)
 {
     *look = (struct forecast_look){.files = 0};
-    struct looking looking = {look, stk_clock_boottime_ns() + most_ns};
+    struct stk_options options;
+    stk_options_read(&options);
+    struct looking looking = {look, stk_clock_boottime_ns() + most_ns, options.max_file_bytes};
     for (unsigned i = 0; i < request->count && !look->cut; i++) {
         stk_walk(request->canonical[i], look_at, &looking);
     }
@@ -122,7 +126,8 @@ static uint64_t known_files(const struct request *request, const struct session 
     return (uint64_t)stk_catalogue_capacity(&session->catalogue, spare);
 }
 
-/* Returns "40% of its opens from A, 30% from B, 30% from P itself". The caller frees. */
+/* Returns "40% of its opens from A, 30% from B, 30% from P itself", or that of its bytes if there
+ * are big files. The caller frees. */
 static char *shares_text(const struct request *request, const struct session *session,
                          const struct forecast_look *look)
 {
@@ -132,9 +137,10 @@ static char *shares_text(const struct request *request, const struct session *se
         int64_t room = room_of(&session->tiers[i], request);
         int64_t part = room < rest ? room : rest;
         rest -= part;
+        const char *whole = look->big ? " of its bytes" : " of its opens";
         text = must_append(text, "%s%.0f%%%s from %s", i > 0 ? ", " : "about ",
-                           percent((double)part, (double)look->blocks),
-                           i > 0 ? "" : " of its opens", session->tiers[i].home);
+                           percent((double)part, (double)look->blocks), i > 0 ? "" : whole,
+                           session->tiers[i].home);
     }
     if (rest > 0) {
         text = must_append(text, ", %.0f%% from %s itself",
@@ -241,6 +247,14 @@ static void print_share(FILE *out, const struct figures *figures)
     }
 }
 
+/* Returns " (40.0%)", or "" if big files were read, whose blocks are served without hits. The
+ * caller frees. */
+static char *share_text(const struct figures *figures, uint64_t served, uint64_t opens)
+{
+    bool known = figures->counts->blocks[STK_BLOCK_READS] == 0;
+    return known ? must_format(" (%.1f%%)", percent((double)served, (double)opens)) : must_copy("");
+}
+
 void forecast_print(FILE *out, const struct figures *figures)
 {
     if (figures->session->tier_count == 1) {
@@ -251,9 +265,9 @@ void forecast_print(FILE *out, const struct figures *figures)
     for (unsigned i = 0; session->tier_count > 1 && opens > 0 && i < session->tier_count; i++) {
         const struct stk_tier *tier = &session->tiers[i];
         uint64_t served = figures->counts->tiers[tier->index % STK_TIERS];
-        char *usage = usage_text(tier);
-        say_line(out, "  %s served %" PRIu64 " opens (%.1f%%), %s", tier->home, served,
-                 percent((double)served, (double)opens), usage);
+        char *usage = usage_text(tier), *share = share_text(figures, served, opens);
+        say_line(out, "  %s served %" PRIu64 " opens%s, %s", tier->home, served, share, usage);
+        free(share);
         free(usage);
     }
 }

@@ -16,6 +16,7 @@ struct forecast_look {
     uint64_t files, bytes;
     int64_t blocks;
     bool cut;    /* there may be more */
+    bool big;    /* some are read by blocks: a share of the room is none of the opens */
     bool of_run; /* of the files that the last run opened, not of the present ones */
 };
 void forecast_look(const struct request *request, struct forecast_look *look);

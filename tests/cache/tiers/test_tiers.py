@@ -129,6 +129,18 @@ def test_what_is_said(jobs, data):
         assert abs(int(told[1]) / COUNT / 3 - 0.25) <= 0.01 and abs(float(told[2]) - 18.7) <= 1
 
 
+def test_what_is_said_of_big_files(jobs, data):
+    """A big file is served without hits: shares are those of bytes before the run, and none afterwards."""
+    big = {"STOKER_MAX_FILE": str(SIZE - 1), **OWN_FILLS}
+    for _ in range(20):
+        ran = jobs.run(reader(data.files[:20]), path=data.mount, tier=data.tiers(), env=big)
+        if "after a short look" not in ran.stderr:
+            break
+    assert "% of its bytes from" in ran.stderr and "of its opens" not in ran.stderr
+    for tier in (data.memory, data.disk):
+        assert re.search(rf"^  {tier}/{HOME} served \d+ opens, ", ran.stderr, re.M)
+
+
 def test_the_look_before_the_run_is_short(jobs, data, origin):
     """The forecast of a slow origin covers as much as was seen."""
     origin.fs.latency_ms = 100
