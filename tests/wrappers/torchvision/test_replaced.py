@@ -31,6 +31,20 @@ print(*counts)
 """
 
 
+DRAWN = """
+import torch
+from torchvision import transforms as T
+from PIL import Image
+plain, drawn = torch.randint, []
+torch.randint = lambda *arguments, **named: drawn.append(arguments) or plain(*arguments, **named)
+steps = [T.RandomCrop(32, padding=4), T.RandomHorizontalFlip()]
+for end in [], [T.ToTensor()]:
+    drawn.clear()
+    T.Compose(steps + end)(Image.new("RGB", (32, 32)))
+    print(len(drawn) > 0)
+"""
+
+
 def test_replaced_functions(tell, version):
     plain = tell("plainly", "replaced.py")
     hooked = tell("hooked", "replaced.py")
@@ -87,6 +101,13 @@ def test_a_function_of_ours_that_fails_is_as_if_nothing_had_been_tried(tell, ver
     assert not different, "\n".join(different[:20]) + f"\n{len(different)} differences"
     assert int(failed.split()[0]) > 60
     record("torchvision", "functions of ours that fail", version, failed, "same")
+
+
+def test_an_image_in_memory_is_noted(jobs, scratch, folder):  # noqa: F811
+    script = scratch / "drawn.py"
+    script.write_text(DRAWN)
+    ran = jobs.run([sys.executable, script], path=folder, timeout=600)
+    assert ran.stdout.split() == ["True", "False"]
 
 
 def test_magnitudes_are_built_once(jobs, scratch, folder):  # noqa: F811

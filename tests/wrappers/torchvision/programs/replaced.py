@@ -252,6 +252,19 @@ def what_a_program_does_with_magnitudes():
     return again["ShearX"][0], list(again), attempt(T.RandAugment()._augmentation_space, 9)
 
 
+@case
+def images_in_memory():
+    found = []
+    for mode in ("RGB", "L", "RGBA", "P"):
+        end = [T.ToTensor(), *([T.Normalize(*VALUES)] if mode == "RGB" else [])]
+        for crop in (T.RandomCrop(20, padding=4), T.RandomCrop((9, 30), padding=(1, 2), fill=7), T.RandomCrop(40), T.Resize(12)):
+            for size in ((30, 20), (32, 32), (1, 1), (300, 200)):
+                transform = T.Compose([crop, T.RandomHorizontalFlip(), *end])
+                found += [attempt(transform, image(mode, size)) for _ in range(3)]
+                found.append(attempt(T.Compose([crop, T.RandomHorizontalFlip()]), image(mode, size)))
+    return found
+
+
 def main():
     saying.count_tensors()
     outcomes = {}

@@ -167,6 +167,11 @@ def of_image(image):
     return LazyImage(Plan.whole(None, image.size), 3 if image.mode == "RGB" else 1, image=image, original=image)
 
 
+def of_loaded(image):
+    """Returns a lazy image of a Pillow image that was never a file, so that nothing can fail; else None."""
+    return of_image(image) if type(image) is Image.Image else None
+
+
 def of_waiting(image):
     """Returns a lazy image of a Pillow image whose pixels are not decoded and whose plan is unused; else None."""
     if not tensor_tail.is_pillows(image):
