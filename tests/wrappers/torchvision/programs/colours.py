@@ -59,7 +59,17 @@ def mixed(dice, image):
     return T.Compose([T.RandomCrop(30, pad_if_needed=True), jitter, T.RandomGrayscale(0.2), T.RandomHorizontalFlip()])(image)
 
 
-WAYS = adjusted, adjusted, grey, jittered, jittered, mixed
+def called_otherwise(dice, image):
+    """Calls a function as v2 does, or in a way that is an error."""
+    name = dice.choice(["brightness", "contrast", "saturation", "hue"])
+    function = getattr(F.F_pil, f"adjust_{name}")
+    named = {f"{dice.choice([name, name, name, 'hue'])}_factor": factor(dice)}
+    if dice.random() < 0.2:
+        return dice.choice([lambda: function(image, 0.2, **named), lambda: function(img=image, **named), lambda: function(image)])()
+    return function(image, **named)
+
+
+WAYS = called_otherwise, adjusted, adjusted, grey, jittered, jittered, mixed
 
 
 def change(seed):

@@ -111,9 +111,12 @@ def _normalize_tensor(tensor, mean, std, inplace=False):
 # ---- colours ----
 
 def _adjuster(kind, name):
-    def adjust(img, factor):
-        result = attempt(colours.adjusted, kind, img, factor)
-        return PLAIN[name](img, factor) if result is None else result
+    factor_name = name.replace("adjust_", "") + "_factor"  # v2 hands it over by its name
+
+    def adjust(*arguments, **named):
+        given = (*arguments, named[factor_name]) if list(named) == [factor_name] else () if named else arguments
+        result = attempt(colours.adjusted, kind, *given) if len(given) == 2 else None
+        return PLAIN[name](*arguments, **named) if result is None else result
     return adjust
 
 
