@@ -79,7 +79,7 @@ for mode, named in ("L", {}), ("RGB", {"progressive": True}), ("RGB", {}):
     file = io.BytesIO()
     Image.effect_noise((200, 200), 50).convert(mode).save(file, "JPEG", **named)
     Image.open(file).load()
-    Image.open(file).convert("L").resize((50, 50))
+    Image.open(file).convert("L")
 """
     ran = jobs.run([sys.executable, "-c", script, mount], path=mount,
                    env={"STOKER_MAX_FILE": "2000", "STOKER_MIN_AGE": "100", "STOKER_BLOCK": "0",
