@@ -7,7 +7,8 @@ NEWEST_PYTEST = $(PYTEST:$(PYTHON)=$(VENV)/bin/python)
 # ---- the parts: one for each folder with Python's tests, test-cache-kills for tests/cache/kills ----
 
 # packaging.mk has the tests of packages. `make test-gpu` is for a machine with a GPU: cuda.mk has the tests of gpu.
-FOLDERS := $(filter-out packages gpu,$(patsubst tests/%/,%,$(sort $(dir \
+# `make test-cluster` wants servers of shared file systems.
+FOLDERS := $(filter-out packages gpu cluster,$(patsubst tests/%/,%,$(sort $(dir \
 	$(wildcard tests/*/test_*.py tests/*/*/test_*.py)))))
 PARTS := $(addprefix test-,$(subst /,-,$(FOLDERS)))
 
@@ -309,6 +310,12 @@ $(SKEW): tests/chaos/skew.c
 	@mkdir -p $(@D)
 	$(if $(V),,@echo "  LINK  $@")
 	$(Q)$(PRELOAD_CC) -fPIC -shared $^ -o $@
+
+# ---- tests/cluster: machines of namespaces, with a real file system that they share ----
+
+.PHONY: test-cluster
+test-cluster: all $(B)/slowfs ## three machines of namespaces train with a tier on GlusterFS and sshfs, as root
+	@$(PYTEST) tests/cluster $(if $(T),-k '$(T)')
 
 # The chaos says 77 where it cannot be made.
 .PHONY: test-chaos test-chaos-slice
