@@ -97,6 +97,7 @@ test-decode
 test-cuda test-wrappers-loader
 test-chaos-slice
 test-wrappers-torchvision
+test-wrappers-decoders
 test-make
 test-docs
 test-wrappers-feed

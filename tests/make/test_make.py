@@ -216,3 +216,12 @@ def test_cached_says_that_nothing_can_be_kept(place, lacking):
     assert done.returncode != 0
     last = done.stderr.splitlines()[-1]
     assert "keeps no decoded copies" in last and "liblmdb-dev" in last and "STOKER_DECODED" in last
+
+
+def test_every_folder_of_tests_is_run():
+    """scripts/test.sh has the parts in an order of its own: a part that is missing there runs nowhere."""
+    database = subprocess.run(["make", "-C", ROOT, "-pn", "help"], capture_output=True, text=True).stdout
+    parts = re.search(r"^PARTS := (.*)$", database, re.MULTILINE)[1].split()
+    assert len(parts) > 20
+    lines = (ROOT / "scripts/test.sh").read_text().splitlines()
+    assert set(parts) <= {part for line in lines for part in line.split()}
