@@ -92,6 +92,21 @@ def documented_v2():
     return lambda path: transform(Image.open(path).convert("RGB"))
 
 
+def detection():
+    """An image and its boxes, as torchvision's reference has them."""
+    from torchvision import tv_tensors
+    from torchvision.transforms import v2
+    transform = v2.Compose([v2.Resize((320, 320)), v2.RandomHorizontalFlip(), v2.ToImage(),
+                            v2.ToDtype(torch.float32, scale=True), v2.ConvertBoundingBoxFormat("xyxy"),
+                            v2.SanitizeBoundingBoxes(), v2.ToPureTensor()])
+
+    def sample(path):
+        image = Image.open(path).convert("RGB")
+        boxes = tv_tensors.BoundingBoxes([[10, 10, 50, 60], [30, 20, 100, 90]], format="xywh", canvas_size=image.size[::-1])
+        return transform(image, {"boxes": boxes, "labels": torch.tensor([1, 2])})
+    return sample
+
+
 def augmented(kind):
     """The usual transforms, and one of torchvision's automatic augmentations."""
     first, flip, *rest = usual().transforms
@@ -225,6 +240,7 @@ RECIPES = {"torchvision, ImageFolder": imagefolder, "webdataset's pil": webdatas
            "timm, default": timm,
            "timm, rand-m9": lambda: timm(auto_augment="rand-m9-inc1", re_prob=0.25), "CIFAR-10, a batch": cifar,
            "two views, as MoCo v3": moco, "ten crops, as DINO": dino,
+           "v2.Compose of (image, boxes)": detection,
            "transformers, ViTImageProcessor": lambda: processed("ViTImageProcessor"),
            "transformers, ViTImageProcessorPil": lambda: processed("ViTImageProcessorPil"),
            "transformers, CLIPImageProcessor": lambda: processed("CLIPImageProcessor"),

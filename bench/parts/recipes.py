@@ -14,6 +14,7 @@ FORGOTTEN = 3  # epochs, in which forms are made and templates noted
 RECIPES = {  # the goal of each, over plain
     "torchvision, ImageFolder": 6, "webdataset's pil": 6, "HF parquet + torchvision": 6,
     "v2.Compose of (image, label)": 4, "v2 as documented, ToImage first": 5,
+    "v2.Compose of (image, boxes)": 4,
     "torchvision.io.decode_image + v2": 4, "EXIF orientation 6, exif_transpose": 6, "PNG": 2.2,
     "np.array(Image.open())": None, "cv2.imread": None,
     "transformers, ViTImageProcessor": 4, "transformers, ViTImageProcessorPil": 4, "transformers, CLIPImageProcessor": 4,

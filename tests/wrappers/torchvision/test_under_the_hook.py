@@ -122,6 +122,16 @@ def test_images_that_are_tensors(tell, version):
 
 
 @needs_tv_tensors
+def test_samples(tell, version):
+    """Images beside boxes, masks, tensors, arrays and other images."""
+    count = 10000 if ALL else 1000
+    plain, hooked = (tell(how, "samples.py", count, 0) for how in ("plainly", "hooked"))
+    assert_no_difference(plain["outcomes"], hooked["outcomes"])
+    assert plain["chains"] == 0 and hooked["chains"] > count / 3
+    record("torchvision", "samples of v2", version, f"{count} pipelines", "same")
+
+
+@needs_tv_tensors
 def test_a_resize_that_differs_is_left_to_torch(tell):
     """torch's code for processors without AVX2 gives other bytes."""
     env = {"ATEN_CPU_CAPABILITY": "default"}

@@ -167,6 +167,18 @@ def _end(transforms, found, at, image, end, is_kept):
     return lazy.tensor(tail), after
 
 
+def chain_at(transforms, at, image):
+    """Returns (the tensor that a chain of transforms makes of an image, the chain's key), or None if none begins at this
+    place."""
+    found = inspect(transforms) if _are_known() else ()
+    lazy = _lazy_of(image) if at < len(found) and found[at].start is not None else None
+    if lazy is None:
+        return None
+    key = _chain(tuple(found[at:]))
+    tail = tensor_tail.tail_of(transforms, at, key, lazy.mode)
+    return None if tail is None else (lazy.tensor(tail), key)
+
+
 def _lazy_of(image, is_kept=False):
     """Returns the lazy image for an image of which a tensor is to be made in one pass, or None."""
     lazy = image if isinstance(image, LazyImage) else lazy_images.of_image(image) or (

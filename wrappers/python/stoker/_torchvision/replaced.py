@@ -14,7 +14,7 @@ from PIL import Image
 
 from .._base.own import attempt
 from .._pillow.plan import Plan
-from . import colours, exact, normalize, others, pipeline, rng, spaces, steps, tensor_tail
+from . import among, colours, exact, normalize, others, pipeline, rng, spaces, steps, tensor_tail
 from .exact import F, T
 
 SWITCH = "STOKER_TORCHVISION"
@@ -174,5 +174,7 @@ def _compose_v2(self, *inputs):
         return PLAIN["compose_v2"](self, *inputs)
     if len(inputs) == 1 and type(inputs[0]) not in (tuple, list, dict):
         return pipeline.run(self.transforms, inputs[0])
-    result = rng.as_one(others.run, self.transforms, inputs) if inputs else None
-    return PLAIN["compose_v2"](self, *inputs) if result is None else result
+    if not inputs:
+        return PLAIN["compose_v2"](self)
+    result = rng.as_one(others.run, self.transforms, inputs)
+    return among.run(self.transforms, inputs) if result is None else result

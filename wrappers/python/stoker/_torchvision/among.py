@@ -1,0 +1,66 @@
+"""An image among values that v2's transforms treat, too, such as boxes, masks and tensors.
+
+Each transform is called as it is: crops, resizes and flips of a JPEG only change its plan. Where a chain that makes a tensor
+of the image begins, the image is done in one pass. At first the chain's own transforms get the same sample with a tiny image
+in its place. If they hand all other values on, they are not called again for values of the same classes.
+"""
+
+from PIL import Image
+from torch.utils._pytree import tree_flatten, tree_unflatten
+
+from .._base import cache
+from .._base.own import attempt
+from . import pipeline, tensor_tail
+
+_SIDE = 2
+
+_handed_on = {}  # {(the chain, the image's place, the values' classes): true if all other values are handed on}
+
+
+def run(transforms, inputs):
+    """Returns the result of the transforms of a v2.Compose for these inputs."""
+    is_one, at = len(inputs) == 1, 0
+    while at < len(transforms):
+        done = attempt(_at_once, transforms, at, inputs)
+        outputs, at = (transforms[at](*inputs), at + 1) if done is None else done
+        inputs = (outputs,) if is_one else outputs
+    return outputs
+
+
+def _at_once(transforms, at, inputs):
+    """Returns (the outputs, the next transform's place) if a chain begins here; else None."""
+    if not tensor_tail.knows(type(transforms[at])):
+        return None
+    values, tree = tree_flatten(inputs[0] if len(inputs) == 1 else inputs)
+    places = [place for place, value in enumerate(values) if isinstance(value, Image.Image)]
+    made = pipeline.chain_at(transforms, at, values[places[0]]) if len(places) == 1 else None
+    if made is None:
+        return None
+    tensor, chain = made
+    rest = _rest_of(chain, transforms[at:at + len(chain)], values, places[0], tree, tensor)
+    return None if rest is None else (tree_unflatten(_with(rest, places[0], tensor), tree), at + len(chain))
+
+
+def _rest_of(chain, transforms, values, place, tree, tensor):
+    """Returns all values behind a chain but the image's, which is any. Returns None if the structure changes, or if the
+    chain does not make this kind of tensor of the image here: another tensor may be taken for the image."""
+    key = chain, place, tuple(map(type, values))
+    if _handed_on.get(key):
+        return values
+    outputs = tree_unflatten(_with(values, place, Image.new(values[place].mode, (_SIDE, _SIDE))), tree)
+    for transform in transforms:
+        outputs = transform(*outputs) if type(outputs) is tuple and len(outputs) > 1 else transform(outputs)
+    rest, after = tree_flatten(outputs)
+    if after != tree or _kind(rest[place]) != _kind(tensor):
+        return None
+    are_same = all(new is old for at, (new, old) in enumerate(zip(rest, values)) if at != place)
+    cache.put(_handed_on, key, are_same)
+    return rest
+
+
+def _kind(value):
+    return type(value), getattr(value, "dtype", None)
+
+
+def _with(values, place, value):
+    return [*values[:place], value, *values[place + 1:]]
