@@ -44,7 +44,7 @@ static int distance(const char *place, const char *here)
 
 void run_place_sort(struct history_list *list)
 {
-    char *here = run_place(), *sorted[HISTORY_MOST];
+    char *here = run_place(), *sorted[HISTORY_MOST] = {NULL};
     int distances[HISTORY_MOST];
     unsigned count = 0;
     for (unsigned i = 0; i < list->count; i++) {

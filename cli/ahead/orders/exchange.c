@@ -146,7 +146,7 @@ static bool has_room(uint64_t bytes)
 /* Drops files until there is room for so many bytes, or until all have been looked at. */
 static bool search(uint64_t bytes)
 {
-    struct note *note, *next;
+    struct note *note = NULL, *next = NULL;
     unsigned held = 0;
     HASH_ITER(hh, exchange.notes, note, next)
     {
