@@ -1,8 +1,13 @@
 /* Pillow's operations with vectors of 512 bits. */
 #include <immintrin.h>
 
-#define LOOP                                                                                       \
-    __attribute__((target("avx512f,avx512vl,avx512bw,avx512dq,prefer-vector-width=512"))) static
+/* gcc makes vectors of 256 bits without the attribute; clang does not know it. */
+#ifdef __clang__
+#define WIDE ""
+#else
+#define WIDE ",prefer-vector-width=512"
+#endif
+#define LOOP    __attribute__((target("avx512f,avx512vl,avx512bw,avx512dq" WIDE))) static
 #define LANES   16
 #define WARP    stk_avx2_warp
 #define LOOK_UP stk_avx512_look_up

@@ -31,17 +31,18 @@ def _at_once(transforms, at, inputs):
     """Returns (the outputs, the next transform's place) if a chain begins here; else None."""
     if not tensor_tail.knows(type(transforms[at])):
         return None
-    values, tree = tree_flatten(inputs[0] if len(inputs) == 1 else inputs)
+    is_one = len(inputs) == 1
+    values, tree = tree_flatten(inputs[0] if is_one else inputs)
     places = [place for place, value in enumerate(values) if isinstance(value, Image.Image)]
     made = pipeline.chain_at(transforms, at, values[places[0]]) if len(places) == 1 else None
     if made is None:
         return None
     tensor, chain = made
-    rest = _rest_of(chain, transforms[at:at + len(chain)], values, places[0], tree, tensor)
+    rest = _rest_of(chain, transforms[at:at + len(chain)], values, places[0], tree, tensor, is_one)
     return None if rest is None else (tree_unflatten(_with(rest, places[0], tensor), tree), at + len(chain))
 
 
-def _rest_of(chain, transforms, values, place, tree, tensor):
+def _rest_of(chain, transforms, values, place, tree, tensor, is_one):
     """Returns all values behind a chain but the image's, which is any. Returns None if the structure changes, or if the
     chain does not make this kind of tensor of the image here: another tensor may be taken for the image."""
     key = chain, place, tuple(map(type, values))
@@ -49,7 +50,7 @@ def _rest_of(chain, transforms, values, place, tree, tensor):
         return values
     outputs = tree_unflatten(_with(values, place, Image.new(values[place].mode, (_SIDE, _SIDE))), tree)
     for transform in transforms:
-        outputs = transform(*outputs) if type(outputs) is tuple and len(outputs) > 1 else transform(outputs)
+        outputs = transform(outputs) if is_one else transform(*outputs)  # as v2.Compose calls them
     rest, after = tree_flatten(outputs)
     if after != tree or _kind(rest[place]) != _kind(tensor):
         return None
