@@ -238,7 +238,7 @@ def test_an_image_folder_is_found_without_the_origin(jobs, origin, programs):
         plain["readdir"] + plain["lookup_other"]
 
 
-LOOK = """
+ABSENT = """
 import os, sys
 top = sys.argv[1]
 os.listdir(top)
@@ -251,9 +251,9 @@ for line in sys.stdin:
 
 
 @contextlib.contextmanager
-def looking(jobs, origin, mount, env):
+def asking(jobs, origin, mount, env):
     """cost(first, last): how many names the origin is asked for when these are, twice each."""
-    line = jobs.command_line([sys.executable, "-c", LOOK, mount], path=mount)
+    line = jobs.command_line([sys.executable, "-c", ABSENT, mount], path=mount)
     with jobs.started(line, env=env) as process:
         def cost(first, last):
             with origin.fs.counting() as counted:
@@ -269,10 +269,10 @@ def test_names_that_are_absent_are_not_asked_for_each(jobs, origin):
     """Once the command has looked at the directory."""
     _, mount = make_tree(origin, "absent")
     numbers = itertools.count()
-    with looking(jobs, origin, mount, BELIEVED) as cost:
+    with asking(jobs, origin, mount, BELIEVED) as cost:
         wait_for(lambda: cost(number := next(numbers), number + 1) == 0)
         assert cost(10_000, 10_200) == 0
-    with looking(jobs, origin, mount, {}) as cost:
+    with asking(jobs, origin, mount, {}) as cost:
         origin.fs._control.settled_counts()
         assert cost(10_000, 10_200) == 400  # the user has not vouched for its times
 
