@@ -62,6 +62,19 @@ static int print_markdown(void)
     return 0;
 }
 
+/* Leaves a tier out whose server does not answer: it may be this node's alone. */
+static void leave_out_late(struct request *request)
+{
+    if (!request->shared_is_late) {
+        return;
+    }
+    if (request->require_cache) {
+        die("--tier %s: its server does not answer: name another", request->shared.directory);
+    }
+    say("--tier %s: its server does not answer: going on without it", request->shared.directory);
+    request->shared.directory[0] = '\0';
+}
+
 /* Refuses what only the command can do. */
 static void refuse_idle(const struct request *request)
 {
@@ -181,9 +194,11 @@ static bool have_cache(struct request *request, char home[STK_HOME_BYTES])
     if (request->no_tier) {
         return false;
     }
+    if (stk_home_find_existing(home) == 0) { /* a new one has nothing to sweep, and may go again */
+        removal_try_sweep(home);
+    }
     struct refusal refusal = {.error = stk_home_find(home)};
     if (refusal.error == 0) {
-        removal_try_sweep(home);
         refusal = refusal_use_tiers(request, foresee, request);
     }
     if (refusal.error != 0) {
@@ -248,6 +263,7 @@ int verb_env(char **arguments)
         return end();
     }
     request_parse(&request, arguments, false);
+    leave_out_late(&request);
     refuse_idle(&request);
     if (have_cache(&request, home)) {
         remember_tiers(&request);
