@@ -24,8 +24,8 @@ struct stk_png_rows {
 
 /*
  * Decodes the image data that begins with a first IDAT chunk of `length` bytes; `data` begins
- * behind that chunk's type, and goes on to the file's end. `*end` gets the offset behind the last
- * IDAT chunk's bytes, where its check sum stands.
+ * behind that chunk's type, and goes on at least to the header behind the last IDAT chunk. `*end`
+ * gets the offset behind the last IDAT chunk's bytes, where its check sum stands.
  *
  * UNSUPPORTED: built without libdeflate, or the image is too large. CORRUPT: the data is damaged,
  * has another length, or stops early. The rows then hold anything. Check sums of chunks are not

@@ -78,3 +78,43 @@ def test_the_answer_is_remembered(report, tmp_path):
     assert report(forbidden) == first
     kept.write_text("L")
     assert report()[:2] == [["L"], 0]
+
+
+def said(environment, code, place):
+    done = subprocess.run([sys.executable, "-B", "-c", REPORT + code], text=True, capture_output=True, cwd=place,
+                          env={**environment, "XDG_CACHE_HOME": str(place)})
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+MANY = """
+file.seek(0, 2)
+file.write(bytes(64 << 20))
+with open("many", "wb") as many:
+    many.write(file.getvalue())
+with open("/proc/self/io") as io_before:
+    read = int(io_before.readline().split()[1])
+with open("many", "rb") as many:
+    Image.open(many).load()
+with open("/proc/self/io") as io_after:
+    read = int(io_after.readline().split()[1]) - read
+print(json.dumps([stoker.counts()["pngs"], read]))
+"""
+
+
+def test_no_more_is_read_than_the_image(environment, tmp_path):
+    pngs, read = said(environment, MANY, tmp_path)
+    assert pngs == 2 and read < 1 << 20
+
+
+CHOSEN = """
+plain, chosen = Image._getdecoder, []
+Image._getdecoder = lambda *arguments: chosen.append(arguments[1]) or plain(*arguments)
+file.seek(0)
+Image.open(file).load()
+print(json.dumps([stoker.counts()["pngs"], chosen]))
+"""
+
+
+def test_a_program_that_chooses_the_decoder(environment, tmp_path):
+    assert said(environment, CHOSEN, tmp_path) == [1, ["zip"]]

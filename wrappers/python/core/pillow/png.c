@@ -12,8 +12,9 @@ static struct stk_png_rows rows_of(const struct image_memory *memory)
 }
 
 /* png(core, bands, size, data, length): fills a core image of a size with a PNG's image data.
- * `data` is the file from its first IDAT chunk's bytes on; that chunk has `length` of them. Returns
- * the offset behind the last IDAT chunk's bytes, or None if Pillow has to do it. */
+ * `data` is the file from its first IDAT chunk's bytes to the header behind the last one; that
+ * chunk has `length` of them. Returns the offset behind the last IDAT chunk's bytes, or None if
+ * Pillow has to do it. */
 PyObject *core_png(PyObject *module, PyObject *arguments)
 {
     PyObject *core;

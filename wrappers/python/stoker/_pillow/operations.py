@@ -21,6 +21,8 @@ _METHOD_TYPES = (int, getattr(Image, "Transform", int))
 _FACTORS = {operate.AFFINE: 6, operate.PERSPECTIVE: 8}
 
 
+_HISTOGRAM = Image.Image.histogram
+_hooked_point = None  # Image.Image.point in its place
 _BARE = Image.new("L", (1, 1))  # its info is empty
 
 
@@ -84,6 +86,13 @@ def recoloured(image, changes, hands_on=False):
 
 # ---- tables ----
 
+def _is_pillows(image):
+    """Returns true if Pillow's own functions would read and look up the values of the image."""
+    kind = type(image)
+    return (kind.histogram is _HISTOGRAM and kind.point is _hooked_point
+            and image.__dict__.keys().isdisjoint(("histogram", "point")))
+
+
 def _looked_up(image, tables, kind):
     """Returns a new image with the values of a table of 256 bytes, or of one for each band."""
     core = _core_of(image, operate.BANDS) if operations_check.proves(kind) else None
@@ -92,7 +101,7 @@ def _looked_up(image, tables, kind):
 
 
 def _looked_up_own(image, tables, kind):
-    core = _core_of(image, operate.BANDS) if operations_check.proves(kind) else None
+    core = _core_of(image, operate.BANDS) if _is_pillows(image) and operations_check.proves(kind) else None
     new = None if core is None else _counted(operate.look_up_own(core, tables))
     return None if new is None else image._new(new)
 
@@ -107,17 +116,17 @@ def _pointed(image, lut, mode=None):
 
 
 def _inverted(image):
-    return _looked_up(image, operate.inverse(), "invert")
+    return _looked_up(image, operate.inverse(), "invert") if _is_pillows(image) else None
 
 
 def _solarized(image, threshold=128):
-    if type(threshold) not in _NUMBERS or not isfinite(threshold):
+    if type(threshold) not in _NUMBERS or not isfinite(threshold) or not _is_pillows(image):
         return None
     return _looked_up(image, operate.solarized(threshold), "solarize")
 
 
 def _posterized(image, bits):
-    if type(bits) is not int or not 1 <= bits <= 8:
+    if type(bits) is not int or not 1 <= bits <= 8 or not _is_pillows(image):
         return None
     return _looked_up(image, operate.posterized(bits), "posterize")
 
@@ -217,6 +226,8 @@ def install(replace):
                               (ImageOps, "posterize", _posterized), (ImageOps, "autocontrast", _spread),
                               (ImageOps, "equalize", _evened_out)):
         replace(owner, name, _or_pillows(owner, name, ours), f"{owner.__name__}.{name}")
+    global _hooked_point
+    _hooked_point = Image.Image.point
     name = "_Image__transformer"
     if name in Image.Image.__dict__:
         replace(Image.Image, name, _transformer(Image.Image.__dict__[name]), "transformer")

@@ -33,7 +33,8 @@ def _is_taken(image):
             and len(tile) == 1 and tile[0][:2] == ("zip", (0, 0) + size) and tile[0][3] == mode
             and not image.decoderconfig and not image.info.get("interlace") and image.n_frames == 1
             and not image.is_animated and "zip" not in Image.DECODERS and _is_plain(image.fp)
-            and _REPLACED.isdisjoint(image.__dict__) and _core.are_as_seen(_OWN))
+            and _REPLACED.isdisjoint(image.__dict__) and _core.are_as_seen(_OWN)
+            and png_decoder.is_installed())
 
 
 def loaded(image):

@@ -1,12 +1,11 @@
 """A stand-in for Pillow's decoder of a PNG's image data, by the decoder's code.
 
-Pillow's own load() runs, and gets the stand-in where it asks for its decoder. The stand-in fills the core image from the
-rest of the file at once. It leaves the image and its file as after the last byte of image data. If the stand-in cannot do
+Pillow's own load() runs, and gets the stand-in where it asks for its decoder. The stand-in fills the core image at
+once. It leaves the image and its file as after the last byte of image data. If the stand-in cannot do
 it, Pillow's load() runs a second time, with its own decoder. png.py says which images it is for.
 """
 
 import functools
-import io
 import threading
 
 from PIL import Image
@@ -15,6 +14,7 @@ from .. import _core
 from . import versions
 
 LEFT = "_PngImageFile__idat"  # the attribute with the bytes that are left of a chunk of image data
+_BETWEEN = 12  # bytes of a check sum, and of the next chunk's length and type
 PIXEL_BYTES = {"L": 1, "P": 1, "RGB": 3, "RGBA": 4}  # of a file, by mode
 
 
@@ -61,8 +61,7 @@ def fill(core, image):
     """Fills the core image of an image whose file stands at the image data. Returns false if Pillow is to do it."""
     file, own = image.fp, image.__dict__
     start = file.tell()
-    with _rest(file, start) as data:
-        end = _core.png(core, PIXEL_BYTES[image.mode], image.size, data, own[LEFT])
+    end = _core.png(core, PIXEL_BYTES[image.mode], image.size, _image_data(file, own[LEFT]), own[LEFT])
     if end is None:
         return False
     file.seek(start + end)
@@ -70,11 +69,16 @@ def fill(core, image):
     return True
 
 
-def _rest(file, start):
-    """Returns the file's bytes from the start on, as a memory view."""
-    if type(file) is io.BytesIO:
-        return file.getbuffer()[start:]
-    return memoryview(file.read())
+def _image_data(file, length):
+    """Returns the file's bytes up to the end of its chunks of image data, with the header behind them. The first has so
+    many bytes."""
+    parts = [file.read(length)]
+    while len(header := file.read(_BETWEEN)) == _BETWEEN:
+        parts.append(header)
+        if header[8:] != b"IDAT":
+            break
+        parts.append(file.read(int.from_bytes(header[4:8], "big")))
+    return b"".join(parts)
 
 
 def load(image):
@@ -98,7 +102,18 @@ def _decoder_of(plain):
     return choose
 
 
+_choice = None  # Image._getdecoder in its place
+
+
+def is_installed():
+    """Returns true if Pillow asks for its decoder here, and no function of the program's is in between."""
+    return _choice is not None and Image._getdecoder is _choice
+
+
 def install():
     """Puts the stand-in's choice in the place of Pillow's; once."""
+    global _choice
     plain = Image._getdecoder
-    Image._getdecoder = functools.wraps(plain)(_decoder_of(plain))
+    code = getattr(plain, "__code__", None)
+    if code is not None and code.co_filename == Image.__file__:  # none of the program's
+        _choice = Image._getdecoder = functools.wraps(plain)(_decoder_of(plain))

@@ -5,6 +5,7 @@ of the image begins, the image is done in one pass. At first the chain's own tra
 in its place. If they hand all other values on, they are not called again for values of the same classes.
 """
 
+import torch
 from PIL import Image
 from torch.utils._pytree import tree_flatten, tree_unflatten
 
@@ -38,29 +39,32 @@ def _at_once(transforms, at, inputs):
     if made is None:
         return None
     tensor, chain = made
-    rest = _rest_of(chain, transforms[at:at + len(chain)], values, places[0], tree, tensor, is_one)
+    rest = _rest_of(chain, transforms, at, values, places[0], tree, is_one)
     return None if rest is None else (tree_unflatten(_with(rest, places[0], tensor), tree), at + len(chain))
 
 
-def _rest_of(chain, transforms, values, place, tree, tensor, is_one):
+def _rest_of(chain, transforms, at, values, place, tree, is_one):
     """Returns all values behind a chain but the image's, which is any. Returns None if the structure changes, or if the
-    chain does not make this kind of tensor of the image here: another tensor may be taken for the image."""
+    chain makes another tensor of the image here: another value may be taken for the image."""
     key = chain, place, tuple(map(type, values))
     if _handed_on.get(key):
         return values
-    outputs = tree_unflatten(_with(values, place, Image.new(values[place].mode, (_SIDE, _SIDE))), tree)
-    for transform in transforms:
+    mode = values[place].mode
+    tiny = Image.frombytes(mode, (_SIDE, _SIDE), bytes(range(1, 1 + _SIDE * _SIDE * len(mode))))
+    alone = pipeline.chain_at(transforms, at, tiny)
+    outputs = tree_unflatten(_with(values, place, tiny), tree)
+    for transform in transforms[at:at + len(chain)]:
         outputs = transform(outputs) if is_one else transform(*outputs)  # as v2.Compose calls them
     rest, after = tree_flatten(outputs)
-    if after != tree or _kind(rest[place]) != _kind(tensor):
+    if after != tree or alone is None or not _is_same(rest[place], alone[0]):
         return None
-    are_same = all(new is old for at, (new, old) in enumerate(zip(rest, values)) if at != place)
+    are_same = all(new is old for index, (new, old) in enumerate(zip(rest, values)) if index != place)
     cache.put(_handed_on, key, are_same)
     return rest
 
 
-def _kind(value):
-    return type(value), getattr(value, "dtype", None)
+def _is_same(value, tensor):
+    return type(value) is type(tensor) and value.dtype is tensor.dtype and torch.equal(value, tensor)
 
 
 def _with(values, place, value):

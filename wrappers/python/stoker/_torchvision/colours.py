@@ -55,9 +55,9 @@ def grey(image, channels):
 
 # ---- ColorJitter ----
 
-def can_jitter(image):
+def can_jitter(jitter, image):
     """Returns true if ColorJitter may be done here, before it draws."""
-    return _is_fit(image) and exact.functions_are_own() and proven().issuperset(FUNCTIONS)
+    return _is_fit(image) and exact.functions_are_own() and exact.is_bare(jitter) and proven().issuperset(FUNCTIONS)
 
 
 def jittered(jitter, image):

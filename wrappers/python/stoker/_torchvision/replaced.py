@@ -126,7 +126,7 @@ def _to_grayscale(img, num_output_channels):
 
 
 def _jitter(self, img):
-    result = rng.as_one(colours.jittered, self, img) if attempt(colours.can_jitter, img) else None
+    result = rng.as_one(colours.jittered, self, img) if attempt(colours.can_jitter, self, img) else None
     return PLAIN["jitter"](self, img) if result is None else result
 
 
