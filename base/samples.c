@@ -2,6 +2,7 @@
 #include "base/samples.h"
 
 #include <fcntl.h>
+#include <string.h>
 #include <sys/stat.h>
 
 #include "base/sys.h"
@@ -38,4 +39,16 @@ bool stk_samples_name(uint64_t namespace, char out[STK_SAMPLES_NAME_BYTES])
     stk_text_add_char(&name, '-');
     stk_text_add_bytes(&name, boot, sizeof boot);
     return !name.cut;
+}
+
+bool stk_samples_is_name(const char *name)
+{
+    if (strncmp(name, "pid-", 4) != 0) {
+        return false;
+    }
+    size_t number = strspn(name + 4, "0123456789");
+    const char *boot = name + 4 + number + 1;
+    return number > 0 && boot[-1] == '-' &&
+           strspn(boot, "0123456789abcdef") == STK_SAMPLES_BOOT_DIGITS &&
+           boot[STK_SAMPLES_BOOT_DIGITS] == '\0';
 }

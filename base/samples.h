@@ -17,3 +17,5 @@ uint64_t stk_samples_namespace(void);
 /* Writes the name for the namespace of this number. Returns false if that is 0, or there is no
  * /proc. */
 bool stk_samples_name(uint64_t namespace, char out[STK_SAMPLES_NAME_BYTES]);
+/* Returns true if a directory's name is a store's: of any namespace and boot. */
+bool stk_samples_is_name(const char *name);

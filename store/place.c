@@ -42,7 +42,8 @@ static int check_file_system(const char *path)
 static bool is_old(const char *other, const char *name)
 {
     size_t same = strlen(name) - STK_SAMPLES_BOOT_DIGITS;
-    return strncmp(other, name, same) == 0 && strcmp(other, name) != 0;
+    return stk_samples_is_name(other) && strncmp(other, name, same) == 0 &&
+           strcmp(other, name) != 0;
 }
 
 /* Returns true if no process has had the store open for an hour. It is another namespace's, in
@@ -66,7 +67,7 @@ static bool is_left(int parent, const char *other)
 static bool is_dead(int parent, const char *other, const char *name)
 {
     return is_old(other, name) ||
-           (strncmp(other, "pid-", 4) == 0 && strcmp(other, name) != 0 && is_left(parent, other));
+           (stk_samples_is_name(other) && strcmp(other, name) != 0 && is_left(parent, other));
 }
 
 static void remove_store(int parent, const char *name)

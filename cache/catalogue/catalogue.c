@@ -193,22 +193,24 @@ static bool ensure(struct stk_catalogue *catalogue, enum stk_area_name name, uin
                                            .beyond = true});
 }
 
-/* Returns an item that no other process has, all zero, or NO_ITEM if there is no room. */
+static void *item_at(struct stk_catalogue *catalogue, enum stk_area_name name, uint32_t item)
+{
+    return stk_area_item(&catalogue->file, &catalogue->header->areas, name, item);
+}
+
+/* Returns an item that no other process has, all zero, or NO_ITEM if there is no room. An item that
+ * this process cannot map is left to those that can: one of another IPC namespace would use up all.
+ */
 static uint32_t take(struct stk_catalogue *catalogue, enum stk_area_name name)
 {
     _Atomic uint32_t *next = &catalogue->header->areas.counts[name].next;
     uint32_t item = atomic_load(next);
     do {
-        if (!ensure(catalogue, name, item)) {
+        if (!ensure(catalogue, name, item) || item_at(catalogue, name, item) == NULL) {
             return NO_ITEM;
         }
     } while (!atomic_compare_exchange_weak(next, &item, item + 1));
     return item;
-}
-
-static void *item_at(struct stk_catalogue *catalogue, enum stk_area_name name, uint32_t item)
-{
-    return stk_area_item(&catalogue->file, &catalogue->header->areas, name, item);
 }
 
 static void give_back(struct stk_catalogue *catalogue, enum stk_area_name name, uint32_t item)
@@ -245,7 +247,9 @@ static int map_header(struct stk_catalogue *catalogue, int fd)
 {
     struct stk_catalogue_header *header = stk_shared_file_map(fd, 0, HEADER_BYTES);
     if (header == NULL) {
-        return -EPROTO;
+        struct stat stat;
+        bool whole = stk_sys_fstat(fd, &stat) == 0 && stat.st_size >= (off_t)HEADER_BYTES;
+        return whole ? -ENOMEM : -EPROTO; /* of this process, or a damaged file */
     }
     if (header->magic != MAGIC || header->bytes != sizeof *header) {
         stk_sys_munmap(header, HEADER_BYTES);

@@ -197,6 +197,16 @@ static void remove_foreign(const char *home)
     }
 }
 
+/* Unless a process uses it: that of a killed run may live in another pid namespace. */
+static void empty_unused(struct stk_catalogue *catalogue, const char *home)
+{
+    int alone = stk_catalogue_lock(home);
+    if (alone >= 0) {
+        removal_empty_memory(catalogue, home);
+        close(alone);
+    }
+}
+
 bool removal_sweep_locked(const char *home)
 {
     static struct stk_catalogue catalogue;
@@ -211,7 +221,7 @@ bool removal_sweep_locked(const char *home)
     if (error == -EPROTO) {
         remove_foreign(home);
     } else if (error == 0 && sweep.any_dead) {
-        removal_empty_memory(&catalogue, home);
+        empty_unused(&catalogue, home);
     }
     if (error == 0) {
         stk_catalogue_close(&catalogue);

@@ -228,6 +228,22 @@ static void remove_empty_above(char *path, size_t tree_length, struct removed *r
     }
 }
 
+/* Returns false if a link or a mount is on the way: what lies behind it is no part of the tier. */
+static bool is_of_tier(const char *tier_home, const char *path)
+{
+    int home = stk_sys_openat(AT_FDCWD, tier_home, O_PATH | O_DIRECTORY | O_CLOEXEC, 0);
+    int fd = home < 0 ? home
+                      : stk_sys_open_beneath(home, path + strlen(tier_home) + 1,
+                                             O_PATH | O_NOFOLLOW | O_CLOEXEC);
+    if (fd >= 0) {
+        stk_sys_close(fd);
+    }
+    if (home >= 0) {
+        stk_sys_close(home);
+    }
+    return fd != -ELOOP && fd != -EXDEV;
+}
+
 /* Removes the entries below a directory of a root, or those of one file. */
 static void remove_below(const char *tier_home, const char *root, const char *below,
                          struct removed *removed)
@@ -237,6 +253,9 @@ static void remove_below(const char *tier_home, const char *root, const char *be
     root_path(path, sizeof path, tier_home, root);
     size_t length = strlen(path);
     snprintf(path + length, sizeof path - length, "%s%s", *below != '\0' ? "/" : "", below);
+    if (!is_of_tier(tier_home, path)) {
+        return;
+    }
     team_walk(path, remove_one, removed); /* the files; directories go behind them */
     if (stk_walk_within(path, remove_one, removed) == 0) {
         remove_directory(path, removed);

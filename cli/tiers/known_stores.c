@@ -9,12 +9,11 @@
 #include <unistd.h>
 
 #include "base/options.h"
+#include "base/samples.h"
 #include "base/walk.h"
 #include "cache/catalogue/budget.h"
 #include "cli/out/say.h"
 #include "cli/tiers/known_list.h"
-
-#define STORE "pid-" /* the beginning of a store's name (store/place.h) */
 
 /* ---- which directories ---- */
 
@@ -60,9 +59,8 @@ static int open_table(int directory, const char *name)
 {
     char table[300];
     snprintf(table, sizeof table, "%s/lock.mdb", name);
-    return strncmp(name, STORE, strlen(STORE)) == 0
-               ? openat(directory, table, O_RDWR | O_NOFOLLOW | O_CLOEXEC)
-               : -1;
+    return stk_samples_is_name(name) ? openat(directory, table, O_RDWR | O_NOFOLLOW | O_CLOEXEC)
+                                     : -1;
 }
 
 /* Returns true if a process has the store of this table open: LMDB's users hold a lock on it. */

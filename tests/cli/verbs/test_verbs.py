@@ -150,6 +150,23 @@ def test_clear_of_a_directory_below(jobs, origin):
     assert (ran.hits, ran.fills) == (1, 3)
 
 
+def test_clear_of_a_path_goes_through_no_link(jobs, origin, scratch, place):
+    """A link in a tier leads out of it: files behind it are not cached files."""
+    (data, mount), outside = origin.directory("linked"), scratch / "outside"
+    (data / "sub/deep").mkdir(parents=True)
+    (data / "sub/deep/x").write_text("x")
+    settle()
+    jobs.run(["cat", mount / "sub/deep/x"], path=mount, flags=["--keep"])
+    (outside / "deep").mkdir(parents=True)
+    (outside / "deep/theirs").write_text("theirs")
+    place.run(["sh", "-c", 'sub=$(find /dev/shm/stoker-*/tree -name sub); cp -r "$sub/deep/." "$1/deep"; rm -r "$sub"; '
+                           'ln -s "$1" "$sub"', "sh", outside])
+    before = sorted(each.name for each in (outside / "deep").iterdir())
+    assert len(before) == 2
+    jobs.stoker("clear", mount / "sub/deep")
+    assert sorted(each.name for each in (outside / "deep").iterdir()) == before
+
+
 def test_clear_of_a_path_that_is_gone(jobs, origin, data):
     jobs.run(reading(files(data), 1), path=data, flags=["--keep"])
     shutil.rmtree(origin.source / data.name)

@@ -1192,6 +1192,7 @@ START_TEST(other_namespaces_leave)
     make_other("pid-78-01234567", 3000);
     make_other("pid-79-01234567", 4000);
     make_other("mine", 4000);
+    make_other("pid-train", 4000);
     pid_t user = start_user("pid-79-01234567");
     open_store(MB);
     ck_assert(!is_there("pid-77-01234567") && is_there("pid-78-01234567"));
@@ -1200,6 +1201,7 @@ START_TEST(other_namespaces_leave)
     waitpid(user, NULL, 0);
     place();
     ck_assert(!is_there("pid-79-01234567") && is_there("pid-78-01234567") && is_there("mine"));
+    ck_assert(is_there("pid-train"));
     const struct timespec old[2] = {{.tv_sec = 1000}, {.tv_sec = 1000}};
     const char *table = unit_join(place(), "lock.mdb");
     ck_assert_int_eq(utimensat(AT_FDCWD, table, old, 0), 0);

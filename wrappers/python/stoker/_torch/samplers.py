@@ -176,10 +176,15 @@ def length_of(sampler):
 def _has_known_length(sampler):
     if type(sampler) in _PLAIN:
         return True
-    if not _is_known(type(sampler)):
+    if not _is_known(type(sampler)) or not _has_plain_length(vars(sampler).get("indices")):
         return False
     inner = (vars(sampler).get(name) for name in _INNER if name != "dataset")
     return all(_has_known_length(each) for each in inner if each is not None)
+
+
+def _has_plain_length(indices):
+    """Returns true if len() of a sampler's indices is no code of the program's. A list may be long: its items don't count."""
+    return type(indices) in _PLAIN or is_plain(indices)
 
 
 def has_length(sampler):
