@@ -301,7 +301,7 @@ void entries_remove_blocks(const struct stk_tier *tier)
     char path[STK_HOME_BYTES + 8];
     struct removed removed = {.files = 0};
     snprintf(path, sizeof path, "%s/fill", tier->home);
-    stk_walk(path, remove_blocks, &removed);
+    stk_walk_within(path, remove_blocks, &removed);
     entries_give_back(tier, removed.blocks, removed.inodes);
 }
 
