@@ -148,8 +148,8 @@ $(call fuzzers,catalogue): $(call objects,tests/fuzz/world.c tests/unit/private.
 $(call fuzzers,decode form): $(call objects,tests/fuzz/jpegs.c $(DECODE))
 $(call fuzzers,png): $(call objects,$(filter decode/png/%,$(DECODE)))
 $(call fuzzers,$(filter-out decode form png,$(FUZZ_TARGETS))): $(call objects,$(BASE) $(CACHE))
-FUZZ_LIBS_decode = $(JPEG_LIBS)
-FUZZ_LIBS_form = $(JPEG_LIBS)
+FUZZ_LIBS_decode = $(JPEG_LIBS) $(DEFLATE_LIBS)
+FUZZ_LIBS_form = $(JPEG_LIBS) $(DEFLATE_LIBS)
 FUZZ_LIBS_png = $(DEFLATE_LIBS)
 # Functions of ours whose place the target takes.
 FUZZ_WRAP_mounts := stk_sys_openat stk_sys_read
