@@ -474,12 +474,14 @@ def test_beside_a_job(jobs, data, scratch):
     plain = subprocess.run(["sh", "-c", 'cat "$0"/* | md5sum', data], capture_output=True,
                            text=True, check=True).stdout
     with jobs.started(line) as job:
-        wait_for(lambda: len(in_memory(jobs)) == 3)
-        for name in files(data):
-            spoil(wait_for(lambda: in_memory(jobs).get(name.name)))
-            verify(jobs, status=1)
-        verify(jobs)
-        (scratch / "end").touch()
+        try:
+            wait_for(lambda: len(in_memory(jobs)) == 3)
+            for name in files(data):
+                spoil(wait_for(lambda: in_memory(jobs).get(name.name)))
+                verify(jobs, status=1)
+            verify(jobs)
+        finally:
+            (scratch / "end").touch()  # or it would read on for ever
         said = job.communicate(timeout=60)[0].splitlines(keepends=True)
     assert job.returncode == 0 and said[0] == said[-1] == plain
 
