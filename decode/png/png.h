@@ -23,13 +23,10 @@ struct stk_png_rows {
 };
 
 /*
- * Decodes the image data that begins with a first IDAT chunk of `length` bytes; `data` begins
- * behind that chunk's type, and goes on at least to the header behind the last IDAT chunk. `*end`
- * gets the offset behind the last IDAT chunk's bytes, where its check sum stands.
+ * Decodes the data of all IDAT chunks, laid side by side.
  *
  * UNSUPPORTED: built without libdeflate, or the image is too large. CORRUPT: the data is damaged,
  * has another length, or stops early. The rows then hold anything. Check sums of chunks are not
  * compared: Pillow does not compare them either. The one of the compressed stream is.
  */
-int stk_png_decode(const void *data, size_t bytes, size_t length, const struct stk_png_rows *out,
-                   size_t *end);
+int stk_png_decode(const void *data, size_t bytes, const struct stk_png_rows *out);

@@ -1,5 +1,5 @@
 /*
- * PNGs' image data: rows with filters, in a stream of stored blocks, in chunks, whole or damaged.
+ * PNGs' image data: rows with filters, in a stream of a stored block, whole or damaged.
  * Whole data must give the rows that the standard's own formulas give. Damaged data must be
  * refused, or decoded, without harm.
  */
@@ -43,7 +43,7 @@ static void make_image(struct image *image, struct fuzz_input *input)
     }
 }
 
-/* ---- a file ---- */
+/* ---- a stream ---- */
 
 static uint8_t *put(uint8_t *at, uint32_t value, unsigned bytes)
 {
@@ -74,33 +74,12 @@ static size_t make_stream(const struct image *image, uint8_t *out)
     return (size_t)(put(at + bytes, adler(image->rows, bytes), 4) - out);
 }
 
-/* Splits a stream into chunks of up to `most` bytes, without the first one's head. */
-static size_t make_chunks(const uint8_t *stream, size_t bytes, size_t most, uint8_t *out)
-{
-    uint8_t *at = out;
-    for (size_t done = 0; done < bytes;) {
-        size_t part = bytes - done < most ? bytes - done : most;
-        if (done > 0) {
-            at = put(at, 0, 4);
-            at = put(at, (uint32_t)part, 4);
-            memcpy(at, "IDAT", 4);
-            at += 4;
-        }
-        memcpy(at, stream + done, part);
-        at += part;
-        done += part;
-    }
-    at = put(put(at, 0, 4), 0, 4);
-    memcpy(at, "IEND", 4);
-    return (size_t)(at + 4 - out);
-}
-
 /* Changes up to three bytes. Returns how many. */
-static uint32_t damage(struct fuzz_input *input, uint8_t *file, size_t size)
+static uint32_t damage(struct fuzz_input *input, uint8_t *stream, size_t size)
 {
     uint32_t damages = fuzz_pick(input, 4);
     for (uint32_t i = 0; i < damages; i++) {
-        file[fuzz_pick(input, (uint32_t)size)] ^= (uint8_t)fuzz_take(input, 1);
+        stream[fuzz_pick(input, (uint32_t)size)] ^= (uint8_t)fuzz_take(input, 1);
     }
     return damages;
 }
@@ -147,18 +126,14 @@ static void compare(const struct image *image, uint8_t *const *rows)
 }
 
 /* Decodes a copy of exactly these bytes, so that a sanitizer sees what is read behind them. */
-static int decode(const struct image *image, const uint8_t *file, size_t bytes, size_t length,
+static int decode(const struct image *image, const uint8_t *stream, size_t bytes,
                   uint8_t *const *rows)
 {
     struct stk_png_rows out = {rows, image->width, image->height, image->pixel_bytes};
-    size_t end = 0;
     uint8_t *copy = malloc(bytes + !bytes);
-    memcpy(copy, file, bytes);
-    int result = stk_png_decode(copy, bytes, length, &out, &end);
+    memcpy(copy, stream, bytes);
+    int result = stk_png_decode(copy, bytes, &out);
     free(copy);
-    if (result == STK_DECODE_OK && end > bytes) {
-        fuzz_fail("the end lies behind the file");
-    }
     return result;
 }
 
@@ -171,20 +146,18 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 {
     static struct image image;
-    static uint8_t stream[ROOM], file[2 * ROOM];
+    static uint8_t stream[ROOM];
     struct fuzz_input input = fuzz_input(data, bytes);
     make_image(&image, &input);
-    size_t total = make_stream(&image, stream), most = 1 + fuzz_pick(&input, 5000);
-    most = most < total / 200 ? total / 200 : most;
-    size_t size = make_chunks(stream, total, most, file), first = total < most ? total : most;
-    uint32_t damages = damage(&input, file, size);
+    size_t size = make_stream(&image, stream);
+    uint32_t damages = damage(&input, stream, size);
     size_t kept = fuzz_pick(&input, 8) ? size : fuzz_pick(&input, (uint32_t)size);
     size_t wide = image.pixel_bytes == 1 ? 1 : 4;
     uint8_t *rows[MOST];
     for (uint32_t y = 0; y < image.height; y++) {
         rows[y] = malloc(image.width * wide);
     }
-    int result = decode(&image, file, kept, first, rows);
+    int result = decode(&image, stream, kept, rows);
     if (result == STK_DECODE_OK && damages == 0) {
         compare(&image, rows);
     }

@@ -56,10 +56,10 @@ class Core:
     def __getattr__(self, name):
         return getattr(_core, name)
     def png(self, core, bands, size, *more):
-        end = _core.png(core, bands, size, *more)
-        if end is not None and core.mode == "RGB":
+        done = _core.png(core, bands, size, *more)
+        if done and core.mode == "RGB":
             core.putpixel((0, 0), (1, 2, 3))
-        return end
+        return done
 png_decoder._core = Core()
 """
 

@@ -60,25 +60,26 @@ class _Decoder:
 def fill(core, image):
     """Fills the core image of an image whose file stands at the image data. Returns false if Pillow is to do it."""
     file, own = image.fp, image.__dict__
-    start = file.tell()
-    end = _core.png(core, PIXEL_BYTES[image.mode], image.size, _image_data(file, own[LEFT]), own[LEFT])
-    if end is None:
+    data, end = _image_data(file, own[LEFT])
+    if data is None or not _core.png(core, PIXEL_BYTES[image.mode], image.size, data):
         return False
-    file.seek(start + end)
+    file.seek(end)
     own[LEFT] = 0
     return True
 
 
 def _image_data(file, length):
-    """Returns the file's bytes up to the end of its chunks of image data, with the header behind them. The first has so
-    many bytes."""
-    parts = [file.read(length)]
-    while len(header := file.read(_BETWEEN)) == _BETWEEN:
-        parts.append(header)
-        if header[8:] != b"IDAT":
-            break
-        parts.append(file.read(int.from_bytes(header[4:8], "big")))
-    return b"".join(parts)
+    """Returns (the data of the chunks of image data, the offset behind them); (None, None) if a chunk is cut short. The
+    first chunk has so many bytes."""
+    parts = []
+    while True:
+        parts.append(file.read(length))
+        if len(parts[-1]) != length:
+            return None, None
+        end, header = file.tell(), file.read(_BETWEEN)
+        if len(header) < _BETWEEN or header[8:] != b"IDAT":
+            return b"".join(parts), end
+        length = int.from_bytes(header[4:8], "big")
 
 
 def load(image):
