@@ -49,7 +49,7 @@ $(B)/slowfs: $(wildcard tests/slowfs/*.c) $(wildcard tests/slowfs/*.h)
 # ---- tests/preload/symbols: programs whose output must not depend on the library ----
 
 PRELOAD_FRAMES := open read stdio stat access user async directory descriptor create make change chdir metadata fdmeta
-PRELOAD_SHARED := $(addprefix tests/preload/symbols/frames/,frame.c show.c by_syscall.c paths.c pool.c)
+PRELOAD_SHARED := $(addprefix tests/preload/symbols/shared/,frame.c show.c by_syscall.c paths.c pool.c)
 PRELOAD_BIN := $(B)/tests/preload/symbols
 PRELOAD_CC = $(CC) -fno-lto -std=gnu11 -D_GNU_SOURCE -I. $(WARNINGS) $(OPTIMISE) $(DEBUG) $(USERS) $(COMPILE_SAN)
 SKEW := $(B)/tests/chaos/skew.so
@@ -63,7 +63,7 @@ $(PRELOAD_BIN)/lib%-frame.so: $(B)/obj/tests/preload/symbols/frames/%.o $(call o
 	$(if $(V),,@echo "  LINK  $@")
 	$(Q)$(PRELOAD_CC) -shared -pthread -Wl,-soname,$(@F) $^ -ldl -o $@
 
-$(addprefix $(PRELOAD_BIN)/,$(PRELOAD_FRAMES)): $(PRELOAD_BIN)/%: $(B)/obj/tests/preload/symbols/frames/main.o \
+$(addprefix $(PRELOAD_BIN)/,$(PRELOAD_FRAMES)): $(PRELOAD_BIN)/%: $(B)/obj/tests/preload/symbols/shared/main.o \
 		$(PRELOAD_BIN)/lib%-frame.so
 	$(if $(V),,@echo "  LINK  $@")
 	$(Q)$(PRELOAD_CC) $^ -Wl,-rpath,'$$ORIGIN' -o $@
@@ -252,7 +252,7 @@ test-cache-versions test-wrappers-pillow: $(SKEW)
 FAULTS_PROGRAMS := $(addprefix $(B)/tests/cache/faults/,subject meddle closer) $(PRELOAD_BIN)/counters \
 	$(B)/tests/cache/kills/filler
 
-$(B)/tests/cache/faults/subject: tests/cache/faults/subject.c $(addprefix tests/preload/symbols/frames/,\
+$(B)/tests/cache/faults/subject: tests/cache/faults/subject.c $(addprefix tests/preload/symbols/shared/,\
 		show.c show.h by_syscall.c by_syscall.h)
 	@mkdir -p $(@D)
 	$(if $(V),,@echo "  LINK  $@")

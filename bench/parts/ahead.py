@@ -9,7 +9,7 @@ import tarfile
 import ground
 from measure import QUICK, Table, ratio, times
 
-sys.path.insert(0, os.path.join(ground.REPOSITORY, "tests", "lib"))
+sys.path.insert(0, os.path.join(ground.REPOSITORY, "tests/lib/storage"))
 
 SCRIPT = os.path.join(ground.REPOSITORY, "bench", "ahead_script.py")
 DIRECTORIES, FILES, FILE = 20, 20 if QUICK else 100, 20000

@@ -9,7 +9,7 @@ import zlib
 import ground
 from measure import QUICK, Table, times
 
-sys.path.append(os.path.join(ground.REPOSITORY, "tests/lib"))
+sys.path += [os.path.join(ground.REPOSITORY, each) for each in ("tests/lib", "tests/lib/places", "tests/lib/storage")]
 
 SCRIPT = os.path.join(ground.REPOSITORY, "bench", "cluster_script.py")
 LATENCY_MS = 1

@@ -17,7 +17,7 @@ from typing import NamedTuple
 import ground
 from measure import QUICK, Table, ratio, spread, times
 
-for each in ("tests/lib", "examples/demo"):
+for each in ("tests/lib/storage", "examples/demo"):
     sys.path.insert(0, os.path.join(ground.REPOSITORY, each))
 
 SCRIPT = os.path.join(ground.REPOSITORY, "bench", "epoch_script.py")

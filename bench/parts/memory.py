@@ -13,7 +13,7 @@ import ground
 from measure import Table
 from parts import decode
 
-sys.path.append(os.path.join(ground.REPOSITORY, "tests/lib"))
+sys.path.append(os.path.join(ground.REPOSITORY, "tests/lib/storage"))
 
 PROGRAM = os.path.join(ground.REPOSITORY, "tests/lib/programs/decoding.py")
 PYTHON = os.environ.get("PYTHON", sys.executable)

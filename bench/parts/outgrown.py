@@ -18,7 +18,7 @@ import ground
 from measure import QUICK, Table
 from parts import epochs, readers
 
-sys.path.append(os.path.join(ground.REPOSITORY, "tests/lib"))
+sys.path.append(os.path.join(ground.REPOSITORY, "tests/lib/storage"))
 
 FILES, FILE_BYTES = (1000 if QUICK else 3000), 110_000
 COPIES = 1 if QUICK else 2  # of the photographs

@@ -12,7 +12,7 @@ import ground
 from measure import QUICK, Table, times
 from parts.epochs import Script
 
-sys.path.append(os.path.join(ground.REPOSITORY, "tests/lib"))
+sys.path.append(os.path.join(ground.REPOSITORY, "tests/lib/storage"))
 
 SCRIPT = os.path.join(ground.REPOSITORY, "bench", "readers_script.py")
 SAMPLE_BYTES = 100_000

@@ -6,7 +6,7 @@ import sys
 import ground
 from measure import QUICK, Table, ratio, times
 
-sys.path.insert(0, os.path.join(ground.REPOSITORY, "tests", "lib"))
+sys.path.insert(0, os.path.join(ground.REPOSITORY, "tests/lib/storage"))
 
 SCRIPT = os.path.join(ground.REPOSITORY, "bench", "scan_script.py")
 CLASSES, FILES = (100, 20) if QUICK else (1000, 100)

@@ -10,7 +10,7 @@ import time
 import ground
 from measure import QUICK, Table, times
 
-sys.path.append(os.path.join(ground.REPOSITORY, "tests/lib"))
+sys.path.append(os.path.join(ground.REPOSITORY, "tests/lib/storage"))
 
 LATENCY_MS = 1
 FILES, SIZE = (300 if QUICK else 2000), 64 << 10

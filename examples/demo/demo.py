@@ -17,7 +17,7 @@ import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 REPOSITORY = os.path.dirname(os.path.dirname(HERE))
-sys.path.insert(0, os.path.join(REPOSITORY, "tests", "lib"))
+sys.path.insert(0, os.path.join(REPOSITORY, "tests/lib/storage"))
 
 import photos  # noqa: E402
 import slowfs  # noqa: E402

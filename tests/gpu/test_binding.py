@@ -46,7 +46,7 @@ def here(memory):
 def run(text):
     if not (ROOT / "build/gpu/kernel.txt").exists():
         pytest.skip("no nvcc: the kernel is not built")
-    env = {**os.environ, "PYTHONPATH": f"{BUILD / 'python'}:{ROOT / 'tests/lib'}",
+    env = {**os.environ, "PYTHONPATH": f"{BUILD / 'python'}:{ROOT / 'tests/lib/tensors'}",
            "LD_LIBRARY_PATH": str(BUILD / "tests/gpu")}
     done = subprocess.run([sys.executable, "-c", BEGIN + text], env=env, check=False, timeout=120,
                           capture_output=True, text=True)

@@ -18,7 +18,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "tests/preload/symbols/frames/show.h"
+#include "tests/preload/symbols/shared/show.h"
 
 extern char **environ;
 

@@ -90,7 +90,7 @@ class Disk:
     def fail(self):
         """Memory holds no page of entries, blocks and samples any more, and the disk cannot read
         its blocks."""
-        self._place.run([sys.executable, "-c", FORGET, self.path, self._tests / "lib"])
+        self._place.run([sys.executable, "-c", FORGET, self.path, self._tests / "lib/storage"])
         fail_disk(self._image)
 
 

@@ -1,6 +1,7 @@
 """Whole jobs that are slow for one known reason, which the advice names. tests/unit/cli/test_advice.c has
 the advice for all reasons, of counters made up."""
 
+import pathlib
 import re
 import shlex
 import sys
@@ -13,6 +14,7 @@ from origin import settle
 
 pytestmark = pytest.mark.torch
 
+HERE = pathlib.Path(__file__).parent
 FILES = 12
 
 
@@ -105,7 +107,7 @@ def test_transforms_that_stoker_does_not_make_are_named(jobs, origin):
     for name in "one.jpg", "two.png":
         picture.save(source / name)
     settle()
-    ran = jobs.run([sys.executable, PROGRAMS / "outside.py", mount], path=mount, timeout=200)
+    ran = jobs.run([sys.executable, HERE / "programs/outside.py", mount], path=mount, timeout=200)
     named = {"GaussianBlur", "RandomApply of RandomErasing", "halve", "decoding PNG and RandomResizedCrop"}
     assert ran.json["transforms"].keys() == named
     assert ran.json["transforms"]["GaussianBlur"] > 0

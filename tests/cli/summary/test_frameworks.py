@@ -2,17 +2,17 @@
 
 import importlib.util
 import io
+import pathlib
 import sys
 import tarfile
 
 import pytest
 
-from job_fixtures import PROGRAMS
 from origin import settle
 
 pytestmark = pytest.mark.torch
 
-PROGRAM = PROGRAMS / "frameworks.py"
+PROGRAM = pathlib.Path(__file__).parent / "programs/frameworks.py"
 IMAGES, EPOCHS = 48, 3
 PATIENCE_S = 300
 

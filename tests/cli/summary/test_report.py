@@ -2,6 +2,7 @@
 
 import json
 import os
+import pathlib
 import re
 import subprocess
 import sys
@@ -15,6 +16,7 @@ from isolated import Isolated
 from jobs import Jobs, read_line, wait_for
 from origin import settle
 
+HERE = pathlib.Path(__file__).parent
 ALONE = {"meta", "br", "img", "link", "input", "hr"}  # tags that have no end
 
 
@@ -505,9 +507,9 @@ def test_what_reads_past_the_cache_comes_first(jobs, report, origin, programs, s
 # ---- runs of days ----
 
 @pytest.fixture(scope="module")
-def series(session_scratch, repository, programs):
+def series(session_scratch, repository):
     binary = session_scratch / "series"
-    sources = [programs / "series.c", repository / "cli/report/series.c", repository / "cli/out/json.c",
+    sources = [HERE / "programs/series.c", repository / "cli/report/series.c", repository / "cli/out/json.c",
                *sorted((repository / "base").glob("*.c"))]
     subprocess.run(["cc", "-D_GNU_SOURCE", f"-I{repository}", *sources, "-o", binary], check=True)
 

@@ -1,6 +1,7 @@
 """The summary that `stoker run` gives at the end, to people and to programs."""
 
 import json
+import pathlib
 import shutil
 import signal
 import subprocess
@@ -11,6 +12,8 @@ import pytest
 from job_fixtures import PROGRAMS
 from jobs import HOME, read_line, reading
 from origin import settle
+
+HERE = pathlib.Path(__file__).parent
 
 
 @pytest.fixture(scope="module")
@@ -175,7 +178,7 @@ def test_a_job_that_is_in_an_exec_at_the_end_is_told_of(jobs, origin, scratch):
     source, mount = origin.files("in-exec", 1, 10)
     shutil.copy("/usr/bin/python3", source / "program")
     origin.fs.latency_ms = 500
-    ran = jobs.run([sys.executable, PROGRAMS / "into_exec.py", "-c", "import time; time.sleep(600)"],
+    ran = jobs.run([sys.executable, HERE / "programs/into_exec.py", "-c", "import time; time.sleep(600)"],
                    path=scratch, env={"PROGRAM": mount / "program"})
     origin.fs.latency_ms = 0
     jobs.place.run(["kill", ran.stdout.strip()])

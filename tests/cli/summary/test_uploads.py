@@ -3,14 +3,15 @@ slow as wanted. It covers jobs that copy by themselves, too. tests/unit/cli/test
 the bound, of counters made up; tests/wrappers/loader/test_uploads.py has the counters."""
 
 import json
+import pathlib
 import re
 import sys
 
 import pytest
 
-from job_fixtures import PROGRAMS
 from jobs import read_line
 
+PROGRAM = pathlib.Path(__file__).parent / "programs/uploads.py"
 IMAGES, BATCH, PIXELS = 160, 8, 3 * 64 * 64
 BYTES = IMAGES * (PIXELS + 8)  # of an epoch, with its labels
 
@@ -23,7 +24,7 @@ def data(session_origin, repository):
 
 
 def line(data, *arguments):
-    return [sys.executable, PROGRAMS / "uploads.py", data, *map(str, arguments)]
+    return [sys.executable, PROGRAM, data, *map(str, arguments)]
 
 
 @pytest.fixture

@@ -1,6 +1,7 @@
 """Each printed statement is true: its numbers are read back, and compared with --json."""
 
 import json
+import pathlib
 import re
 import shutil
 import sys
@@ -11,6 +12,7 @@ from job_fixtures import PROGRAMS
 from jobs import Jobs
 from origin import settle
 
+HERE = pathlib.Path(__file__).parent
 FILES = 9
 
 
@@ -119,7 +121,7 @@ def test_epochs_are_passes_of_the_data_loader(jobs, data, opens, workers):
 @pytest.mark.torch
 def test_samples_and_epochs_of_unusual_loaders(jobs, data):
     """The data set makes the batches, or the sampler does not end with the epoch."""
-    ran = jobs.run([sys.executable, PROGRAMS / "loader_kinds.py"], path=data, timeout=120)
+    ran = jobs.run([sys.executable, HERE / "programs/loader_kinds.py"], path=data, timeout=120)
     assert [(one["loader"], one["pass"], one["samples"], one["batches"]) for one in ran.json["passes"]] == [
         (loader, number, samples, 5)
         for loader, samples in enumerate((40, 5, 40, 40), 1) for number in (1, 2)]

@@ -7,7 +7,7 @@ import os
 import resource
 import sys
 
-sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "../places"))
 
 from beneath import name_of  # noqa: E402
 

@@ -20,7 +20,7 @@ import torch
 import torchvision
 from PIL import Image
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../storage"))
 import slowfs  # noqa: E402
 
 

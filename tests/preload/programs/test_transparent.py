@@ -1,6 +1,6 @@
 """Ordinary programs do with covered files just what they do without: cold, warm, and by any name.
 
-The tree has every kind of file (tests/lib/dataset.py). Each program runs three times on a copy of
+The tree has every kind of file (tests/lib/storage/dataset.py). Each program runs three times on a copy of
 its own: without the library, cold, and warm. Its output and its files must be the same.
 """
 

@@ -20,7 +20,7 @@ pytest.importorskip("numpy")
 def place(environment, tmp_path):
     """Environment of a process with a store and a list of calls of its own."""
     return {**environment, "CALLS": str(tmp_path / "calls"), "PYTHONPATH":
-            f"{BUILD / 'python'}:{HERE / 'programs'}", "STOKER_DECODED": f"{tmp_path / 'store'}:64M"}
+            f"{BUILD / 'python'}:{HERE / 'programs/cached'}", "STOKER_DECODED": f"{tmp_path / 'store'}:64M"}
 
 
 def calls(place):
@@ -41,7 +41,7 @@ def run(place, code, *arguments, check=True):
 
 @pytest.mark.parametrize("method", ["fork", "spawn", "forkserver"])
 def test_each_value_is_computed_once(place, method):
-    program = [sys.executable, HERE / "programs/cached_functions.py", method, "6", "30"]
+    program = [sys.executable, HERE / "programs/cached/cached_functions.py", method, "6", "30"]
     for _ in range(2):
         subprocess.run(program, env=place, check=True, timeout=300)
     found = calls(place)
@@ -183,7 +183,7 @@ def test_keys(place):
 
 @pytest.mark.parametrize("seed", range(2))
 def test_values_that_can_be_told_apart_have_keys_of_their_own(place, seed):
-    program = HERE / "programs/cached_keys.py"
+    program = HERE / "programs/cached/cached_keys.py"
     done = subprocess.run([sys.executable, program, str(seed)], env=place, text=True, timeout=300,
                           stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     assert (done.returncode, done.stdout[:4000], done.stderr[-2000:]) == (0, "", "")

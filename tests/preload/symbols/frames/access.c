@@ -4,9 +4,9 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#include "tests/preload/symbols/frames/frame.h"
-#include "tests/preload/symbols/frames/paths.h"
-#include "tests/preload/symbols/frames/show.h"
+#include "tests/preload/symbols/shared/frame.h"
+#include "tests/preload/symbols/shared/paths.h"
+#include "tests/preload/symbols/shared/show.h"
 
 static const char *const names[] = {"access", "euidaccess", "eaccess"};
 static const int modes[] = {F_OK, R_OK, W_OK, X_OK, R_OK | W_OK, R_OK | X_OK, 8, -1};

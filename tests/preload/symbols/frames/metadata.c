@@ -9,10 +9,10 @@
 #include <unistd.h>
 #include <utime.h>
 
-#include "tests/preload/symbols/frames/frame.h"
-#include "tests/preload/symbols/frames/paths.h"
-#include "tests/preload/symbols/frames/pool.h"
-#include "tests/preload/symbols/frames/show.h"
+#include "tests/preload/symbols/shared/frame.h"
+#include "tests/preload/symbols/shared/paths.h"
+#include "tests/preload/symbols/shared/pool.h"
+#include "tests/preload/symbols/shared/show.h"
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 

@@ -7,9 +7,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "tests/preload/symbols/frames/frame.h"
-#include "tests/preload/symbols/frames/paths.h"
-#include "tests/preload/symbols/frames/show.h"
+#include "tests/preload/symbols/shared/frame.h"
+#include "tests/preload/symbols/shared/paths.h"
+#include "tests/preload/symbols/shared/show.h"
 
 struct opener {
     const char *name;

@@ -11,8 +11,8 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-#include "tests/preload/symbols/frames/frame.h"
-#include "tests/preload/symbols/frames/show.h"
+#include "tests/preload/symbols/shared/frame.h"
+#include "tests/preload/symbols/shared/show.h"
 
 static const char *const files[] = {"a.bin", "sub/b.bin", "own/3",    "link",      "hard2",
                                     "empty", "sparse",    "database", "with space"};

@@ -4,9 +4,9 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#include "tests/preload/symbols/frames/frame.h"
-#include "tests/preload/symbols/frames/paths.h"
-#include "tests/preload/symbols/frames/show.h"
+#include "tests/preload/symbols/shared/frame.h"
+#include "tests/preload/symbols/shared/paths.h"
+#include "tests/preload/symbols/shared/show.h"
 
 typedef FILE *opener(const char *, const char *);
 typedef FILE *reopener(const char *, const char *, FILE *);

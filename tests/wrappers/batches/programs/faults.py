@@ -14,7 +14,7 @@ from rows import CHAIN, picture
 from slots import show, values
 from torch.utils.data import DataLoader, Dataset, IterableDataset
 
-sys.path.append(str(pathlib.Path(__file__).resolve().parents[3] / "lib"))
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[3] / "lib/tensors"))
 
 import failing  # noqa: E402
 

@@ -14,7 +14,7 @@ import sys
 import torch
 from torch.utils.data import DataLoader, Dataset, IterableDataset, default_collate
 
-sys.path.append(str(pathlib.Path(__file__).resolve().parents[3] / "lib"))
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[3] / "lib/tensors"))
 
 from indexed import Of  # noqa: E402
 

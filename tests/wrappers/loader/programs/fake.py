@@ -20,7 +20,7 @@ import weakref
 
 import torch
 
-sys.path.append(str(pathlib.Path(__file__).resolve().parents[3] / "lib"))
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[3] / "lib/tensors"))
 
 from cuda_world import fetch, library, take, world  # noqa: E402
 

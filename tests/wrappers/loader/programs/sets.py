@@ -13,7 +13,7 @@ from PIL import Image
 from torch.utils.data import DataLoader, _utils
 from torchvision.transforms import functional as F
 
-sys.path.append(str(pathlib.Path(__file__).resolve().parents[3] / "lib"))
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[3] / "lib/tensors"))
 
 from indexed import Of  # noqa: E402
 

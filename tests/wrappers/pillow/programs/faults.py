@@ -15,7 +15,7 @@ import stoker
 from cases import digest
 from stoker import Image, _core
 
-sys.path.append(str(pathlib.Path(__file__).resolve().parents[3] / "lib"))
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[3] / "lib/tensors"))
 
 import failing  # noqa: E402
 

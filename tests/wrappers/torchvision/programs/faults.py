@@ -20,7 +20,7 @@ try:
 except ImportError:
     v2 = None
 
-sys.path.append(str(pathlib.Path(__file__).resolve().parents[3] / "lib"))
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[3] / "lib/tensors"))
 
 import failing  # noqa: E402
 

@@ -44,7 +44,7 @@ FAULTS = ("open", "getattr", "lookup", "read", "read_from", "read_most", "size",
 NS_PER_MS = 1e6
 HOUR_NS = 3600 * 10**9  # of a fault that lasts until it is taken back
 
-REPOSITORY = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+REPOSITORY = os.path.abspath(os.path.join(os.path.dirname(__file__), "../../.."))
 
 
 class SlowFSError(RuntimeError):

@@ -1,4 +1,4 @@
-"""The process at the other end of tests/lib/agent.py: makes the calls of its input, one a line, and
+"""The process at the other end of tests/lib/places/agent.py: makes the calls of its input, one a line, and
 prints each result. A line is the repr of (name, arguments). The answer is the repr of ("ok", value)
 or ("errno", number). Paths are bytes.
 

@@ -1,12 +1,12 @@
 /* Hands out the files of the pool, one after the other. */
-#include "tests/preload/symbols/frames/pool.h"
+#include "tests/preload/symbols/shared/pool.h"
 
 #include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 
-#include "tests/preload/symbols/frames/paths.h"
-#include "tests/preload/symbols/frames/show.h"
+#include "tests/preload/symbols/shared/paths.h"
+#include "tests/preload/symbols/shared/show.h"
 
 static unsigned used;
 

@@ -4,7 +4,7 @@
  *
  *   PROGRAM FRAME BASE    FRAME is main, constructor, fork or thread
  *
- * The body runs in BASE/data, the covered directory that tests/lib/dataset.py has made.
+ * The body runs in BASE/data, the covered directory that tests/lib/storage/dataset.py has made.
  */
 #pragma once
 

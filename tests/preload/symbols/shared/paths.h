@@ -1,4 +1,4 @@
-/* The names under which the programs look for things: see tests/lib/dataset.py. */
+/* The names under which the programs look for things: see tests/lib/storage/dataset.py. */
 #pragma once
 
 /* Relative to BASE/data, where the programs run; absolute_path() gives the same under BASE. */

@@ -1,5 +1,5 @@
 /* Runs a body in one of the frames. */
-#include "tests/preload/symbols/frames/frame.h"
+#include "tests/preload/symbols/shared/frame.h"
 
 #include <pthread.h>
 #include <stdio.h>
@@ -10,7 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "tests/preload/symbols/frames/show.h"
+#include "tests/preload/symbols/shared/show.h"
 
 /* A run begins at the clock tick after its first process: what is known before is asked again. */
 #define TICKS_NS 15000000

@@ -1,5 +1,5 @@
-/* libc's functions, by syscall(). See tests/preload/symbols/frames/by_syscall.h. */
-#include "tests/preload/symbols/frames/by_syscall.h"
+/* libc's functions, by syscall(). See tests/preload/symbols/shared/by_syscall.h. */
+#include "tests/preload/symbols/shared/by_syscall.h"
 
 #include <fcntl.h>
 #include <linux/openat2.h>

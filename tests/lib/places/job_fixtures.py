@@ -16,7 +16,7 @@ from jobs import Jobs
 from skipping import isolated_or_skip
 from slow_origin import origin, session_origin  # noqa: F401
 
-PROGRAMS = pathlib.Path(__file__).resolve().parent / "programs"
+PROGRAMS = pathlib.Path(__file__).resolve().parents[1] / "programs"
 
 
 def pytest_configure():

@@ -1,5 +1,5 @@
 /* Names of files, directories and links, in the covered directory and beside it. */
-#include "tests/preload/symbols/frames/paths.h"
+#include "tests/preload/symbols/shared/paths.h"
 
 #include <limits.h>
 #include <stdio.h>

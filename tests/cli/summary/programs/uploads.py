@@ -11,7 +11,7 @@ import pathlib
 import sys
 import time
 
-sys.path.append(str(pathlib.Path(__file__).resolve().parents[2] / "wrappers/loader/programs"))
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[3] / "wrappers/loader/programs"))
 
 import fake  # noqa: E402
 import torch  # noqa: E402

@@ -1,5 +1,5 @@
 /* Prints results so that two runs can be compared. */
-#include "tests/preload/symbols/frames/show.h"
+#include "tests/preload/symbols/shared/show.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -11,7 +11,7 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
-#include "tests/preload/symbols/frames/by_syscall.h"
+#include "tests/preload/symbols/shared/by_syscall.h"
 
 #define FILES        512
 #define SYMBOLS      128
