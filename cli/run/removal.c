@@ -13,6 +13,7 @@
 #include "base/path.h"
 #include "base/tally.h"
 #include "base/walk.h"
+#include "cache/catalogue/changes.h"
 #include "cache/run/run.h"
 #include "cache/tier/tier.h"
 #include "cli/os/home_lock.h"
@@ -168,6 +169,13 @@ static void remove_own_home(const struct going *going)
     remove_home(going->home, rename(going->home, aside) == 0 ? aside : going->home, going);
 }
 
+/* Notes that everything was written. Processes that outlive the catalogue read the origin from then
+ * on: later runs note their changes in another catalogue. */
+static void end_belief(struct stk_catalogue *catalogue)
+{
+    stk_changes_note(catalogue, STK_CHANGES_EVERYTHING, STK_WRITTEN, NULL);
+}
+
 void removal_empty_memory(struct stk_catalogue *catalogue, const char *home)
 {
     struct removed_homes removal = {.homes = 0};
@@ -178,6 +186,7 @@ void removal_empty_memory(struct stk_catalogue *catalogue, const char *home)
         atomic_store(&catalogue->header->closed, 0);
         return;
     }
+    end_belief(catalogue);
     tiers_each(&tiers, remove_tier, &going);
     remove_own_home(&going);
 }
@@ -282,6 +291,7 @@ static void remove_locked(struct tiers *tiers, struct going *going)
     }
     if (with_own && tiers->catalogue != NULL) {
         atomic_store(&tiers->catalogue->header->closed, 1);
+        end_belief(tiers->catalogue);
     }
     tiers_each(tiers, remove_tier, going);
     if (with_own) {

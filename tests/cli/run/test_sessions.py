@@ -5,6 +5,7 @@ import fcntl
 import os
 import signal
 import subprocess
+import sys
 
 import pytest
 
@@ -193,6 +194,28 @@ def test_the_job_of_a_killed_stoker_still_counts(jobs, data, home):
         process.stdin = None
     assert jobs.stoker("clear", "--dead").stdout == "removed what dead runs left\n"
     assert not os.path.exists(home)
+
+
+LASTING = """
+import os, sys
+def line():
+    with open(sys.argv[1], "rb") as file:
+        return file.readline()
+line(), line()
+if os.fork() == 0:  # it has the catalogue of its run, and goes on behind it
+    sys.stdin.readline()
+    os.write(1, line())
+"""
+
+
+def test_what_outlives_its_run_sees_what_later_runs_write(jobs, data, disk):
+    """The later run notes its changes in a catalogue of its own."""
+    file, tier = data / "file0000", f"{disk}:64M"
+    first = jobs.command_line([sys.executable, "-c", LASTING, file], path=data, tier=tier)
+    with jobs.started(first) as process:
+        assert process.wait(60) == 0
+        jobs.run(["sh", "-c", 'echo new >"$0"', file], path=data, tier=tier)
+        assert process.communicate("go\n", timeout=60)[0] == "new\n"
 
 
 def test_a_stopped_holder_of_the_lock_holds_up_nobody(jobs, data, home):
