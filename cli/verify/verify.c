@@ -73,11 +73,25 @@ static void read_figures(struct fill_figures *out)
 
 /* ---- which ones ---- */
 
+/* Chooses a copy that came after the copies were counted, if all of those are compared. */
+static bool is_chosen_late(void)
+{
+    bool chosen = verifying.chosen == verifying.all && verifying.chosen < verifying.wanted.sample;
+    pthread_mutex_lock(&verifying.lock);
+    verifying.all += chosen;
+    verifying.chosen += chosen;
+    pthread_mutex_unlock(&verifying.lock);
+    return chosen;
+}
+
 /* Chooses as many of the remaining copies as are still wanted, each with the same chance. */
 static bool is_chosen(void)
 {
+    if (verifying.left == 0) {
+        return is_chosen_late();
+    }
     uint64_t word = ++verifying.turn;
-    uint64_t left = verifying.left > 0 ? verifying.left-- : 1;
+    uint64_t left = verifying.left--;
     bool chosen = stk_hash_64(&word, sizeof word, verifying.seed) % left < verifying.to_choose;
     verifying.to_choose -= chosen;
     return chosen;

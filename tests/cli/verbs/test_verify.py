@@ -9,6 +9,7 @@ import random
 import shutil
 import signal
 import subprocess
+import threading
 import time
 
 import pytest
@@ -484,6 +485,34 @@ def test_beside_a_job(jobs, data, scratch):
             (scratch / "end").touch()  # or it would read on for ever
         said = job.communicate(timeout=60)[0].splitlines(keepends=True)
     assert job.returncode == 0 and said[0] == said[-1] == plain
+
+
+def move_again_and_again(path, over):
+    away = path.with_name("away")
+    while not over.is_set():
+        for there, then in [(path, away), (away, path)]:
+            there.rename(then)
+            time.sleep(0.0003)
+
+
+def test_copies_that_come_and_go(jobs, cached):
+    """Another copy comes and goes while it counts and compares: none is passed over for it. The
+    walk may meet the newest copy first, so the wrong one is older than the others."""
+    copies, over = in_memory(jobs), threading.Event()
+    restless, wrong, right = (copies[name] for name in sorted(copies))
+    spoil(wrong)
+    spoiled, good = wrong.read_bytes(), right.read_bytes()
+    mover = threading.Thread(target=move_again_and_again, args=(restless, over))
+    mover.start()
+    try:
+        for _ in range(40):
+            for path, content in [(wrong, spoiled), (right, good)]:
+                path.unlink(missing_ok=True)
+                path.write_bytes(content)
+            verify(jobs, status=1)
+    finally:
+        over.set()
+        mover.join()
 
 
 def test_progress_on_a_terminal(jobs, cached, origin):
