@@ -8,15 +8,11 @@ import time
 
 import ground
 import report
-
-PARTS = ("hit", "stat", "uncovered", "miss", "outside", "epochs", "first", "decode", "stages",
-         "entropy", "form", "memory", "samples", "image", "recipes", "batches", "feed", "warm", "scan",
-         "ahead", "big", "readers", "outgrown", "many", "cluster")
-ASKED_FOR = ("peers", "gpu")  # what only `make bench-peers` and `make bench-gpu` do
+from parts import ASKED_FOR, MODULES
 
 
 def measure(part):
-    module = importlib.import_module("parts." + part)
+    module = importlib.import_module(MODULES[part])
     start = time.monotonic()
     ground.say("%s: %s" % (part, module.__doc__.splitlines()[0]))
     try:
@@ -30,10 +26,10 @@ def measure(part):
 
 
 def main():
-    wanted = sys.argv[1:] or list(PARTS)
+    wanted = sys.argv[1:] or [part for part in MODULES if part not in ASKED_FOR]
     for part in wanted:
-        if part not in PARTS + ASKED_FOR:
-            sys.exit("bench: no part %s; there are: %s" % (part, ", ".join(PARTS + ASKED_FOR)))
+        if part not in MODULES:
+            sys.exit("bench: no part %s; there are: %s" % (part, ", ".join(MODULES)))
     start = time.monotonic()
     for part in wanted:
         measure(part)

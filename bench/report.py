@@ -10,17 +10,16 @@ import os
 import re
 import sys
 
+from parts import MODULES
+
 REPOSITORY = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 OUT = os.path.join(REPOSITORY, "build", "bench")
 DOCUMENT = os.path.join(REPOSITORY, "docs", "performance-figures.md")
 BEGIN, END = "<!-- figures: written by bench/report.py -->", "<!-- end of the figures -->"
-ORDER = ("hit", "stat", "uncovered", "miss", "outside", "epochs", "first", "decode",
-         "peers", "stages", "entropy", "form", "memory", "samples", "image", "recipes", "batches", "feed", "warm",
-         "scan", "ahead", "big", "readers", "outgrown", "many", "gpu")
 HEADS = ("what", "Stoker", "peer", "compared (quartiles)", "goal", "met")
 
 
-def read_figures(directory, wanted=ORDER):
+def read_figures(directory, wanted=tuple(MODULES)):
     figures = []
     for part in wanted:
         path = os.path.join(directory, part + ".json")
@@ -83,7 +82,7 @@ def print_rows(rows):
         print("  ".join(cell.ljust(width) for cell, width in zip(row, widths)).rstrip())
 
 
-def print_table(directory=OUT, wanted=ORDER):
+def print_table(directory=OUT, wanted=tuple(MODULES)):
     rows = [cells(row) for part in read_figures(directory, wanted) for row in part["rows"]]
     print_rows([HEADS] + rows)
     for part in read_figures(directory, wanted):
@@ -139,7 +138,7 @@ def sections(text):
 
 def document_lines(machine, parts):
     lines = [machine]
-    for name in sorted(parts, key=ORDER.index):
+    for name in sorted(parts, key=list(MODULES).index):
         lines += ["", "### " + name, "", command_of(name), "", parts[name]]
     return lines
 

@@ -1,10 +1,8 @@
 #!/bin/bash
 # Measures Stoker against its peers, and prints a table. `make bench` calls it.
 #
-#     bench/run.sh [PART...]      hit, stat, uncovered, miss, outside, epochs, first, decode, stages,
-#                                 entropy, form, memory, samples, image, recipes, batches, feed, warm,
-#                                 scan, ahead, big, readers, outgrown, many; all of these without; and peers, gpu: see
-#                                 make bench-peers and bench-gpu
+#     bench/run.sh [PART...]      those of bench/parts/__init__.py; without a name all but peers and gpu
+#                                 (make bench-peers, make bench-gpu)
 #
 # As root it works in a mount namespace of its own, with an empty /dev/shm, so that no other cache is
 # touched and nothing is left behind. Figures go to build/bench/PART.json, data sets stay there for

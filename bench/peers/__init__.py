@@ -1,1 +1,1 @@
-"""Decoding by Stoker and by other libraries (bench/parts/peers.py)."""
+"""Decoding by Stoker and by other libraries (bench/parts/pixels/peers.py)."""

@@ -8,7 +8,7 @@ import tempfile
 from collections import namedtuple
 
 import ground
-from parts.decode import PHOTOS, SIZES
+from parts.pixels.decode import PHOTOS, SIZES
 
 WORKER = os.path.join(ground.REPOSITORY, "bench", "peers", "worker.py")
 VENV = os.environ.get("BENCH_PEERS", "")

@@ -21,7 +21,7 @@ import traceback
 
 sys.path[:0] = [os.path.dirname(os.path.dirname(os.path.abspath(__file__)))]
 
-from parts.decode import SIZES, geometry  # noqa: E402
+from parts.pixels.decode import SIZES, geometry  # noqa: E402
 
 
 class Photo:

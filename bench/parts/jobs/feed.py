@@ -21,9 +21,9 @@ import os
 
 import ground
 from measure import Table, times
-from parts import epochs
+from parts.jobs import epochs
 
-SCRIPT = os.path.join(ground.REPOSITORY, "bench", "feed_script.py")
+SCRIPT = os.path.join(ground.REPOSITORY, "bench/scripts", "feed_script.py")
 IMAGES = 300
 THREADS = (1, 2, 4)
 BEYOND_US = 15  # what an image may cost beyond reading and decoding it

@@ -33,7 +33,7 @@ import time
 import torch
 from torchvision import datasets, transforms
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "build/python"))
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../build/python"))
 
 from stoker import _core, transforms as fused  # noqa: E402
 from stoker._feed import Feed  # noqa: E402

@@ -15,9 +15,9 @@ from typing import NamedTuple
 
 import ground
 from measure import QUICK, Table, times
-from parts import epochs
+from parts.jobs import epochs
 
-SCRIPT = os.path.join(ground.REPOSITORY, "bench", "device_script.py")
+SCRIPT = os.path.join(ground.REPOSITORY, "bench/scripts", "device_script.py")
 PACKAGE = os.path.join(ground.REPOSITORY, "build", "python")
 DEVICE = os.environ.get("BENCH_DEVICE", "cuda:0")
 IMAGES = 300

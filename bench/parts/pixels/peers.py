@@ -8,7 +8,7 @@ from collections import namedtuple
 
 import ground
 from measure import QUICK, Table, ratio, times
-from parts.decode import SIZES, photographs
+from parts.pixels.decode import SIZES, photographs
 from peers.company import VENV, Company, company
 
 STARTS = 1 if QUICK else 4

@@ -20,7 +20,7 @@ from measure import QUICK, Table, ratio, spread, times
 for each in ("tests/lib/storage", "examples/demo"):
     sys.path.insert(0, os.path.join(ground.REPOSITORY, each))
 
-SCRIPT = os.path.join(ground.REPOSITORY, "bench", "epoch_script.py")
+SCRIPT = os.path.join(ground.REPOSITORY, "bench/scripts", "epoch_script.py")
 CLASSES = 20
 STARTS = {0: 3, 1: 4, 5: 3, 20: 2}  # by the origin's latency
 PAIRS = {0: 2, 1: 6, 5: 2, 20: 1}  # of later epochs; at 1 ms is what is required

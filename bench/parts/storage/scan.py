@@ -8,7 +8,7 @@ from measure import QUICK, Table, ratio, times
 
 sys.path.insert(0, os.path.join(ground.REPOSITORY, "tests/lib/storage"))
 
-SCRIPT = os.path.join(ground.REPOSITORY, "bench", "scan_script.py")
+SCRIPT = os.path.join(ground.REPOSITORY, "bench/scripts", "scan_script.py")
 CLASSES, FILES = (100, 20) if QUICK else (1000, 100)
 STARTS = 3
 LATENCY_MS = 1

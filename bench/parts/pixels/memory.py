@@ -11,7 +11,7 @@ import sys
 
 import ground
 from measure import Table
-from parts import decode
+from parts.pixels import decode
 
 sys.path.append(os.path.join(ground.REPOSITORY, "tests/lib/storage"))
 

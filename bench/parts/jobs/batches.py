@@ -9,9 +9,9 @@ import os
 
 import ground
 from measure import QUICK, Table, times
-from parts import epochs
+from parts.jobs import epochs
 
-SCRIPT = os.path.join(ground.REPOSITORY, "bench", "batch_script.py")
+SCRIPT = os.path.join(ground.REPOSITORY, "bench/scripts", "batch_script.py")
 IMAGES = 300
 KINDS = (("float64", "224 x 224 float, batch 64", 4.5, 1.5),
          ("float256", "224 x 224 float, batch 256", 4.5, 1.5),

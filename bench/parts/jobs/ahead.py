@@ -11,7 +11,7 @@ from measure import QUICK, Table, ratio, times
 
 sys.path.insert(0, os.path.join(ground.REPOSITORY, "tests/lib/storage"))
 
-SCRIPT = os.path.join(ground.REPOSITORY, "bench", "ahead_script.py")
+SCRIPT = os.path.join(ground.REPOSITORY, "bench/scripts", "ahead_script.py")
 DIRECTORIES, FILES, FILE = 20, 20 if QUICK else 100, 20000
 SHARDS, SHARD, SAMPLE = (10, 10 << 20, 250000) if QUICK else (40, 20 << 20, 250000)
 STARTS = 3

@@ -10,7 +10,7 @@ import random
 
 import ground
 from measure import Table, spread, times
-from parts.decode import geometry, photographs
+from parts.pixels.decode import geometry, photographs
 from peers.company import VENV, python_of_main
 
 KILOBYTES, PIXELS = 75, (500, 375)

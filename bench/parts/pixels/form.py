@@ -7,7 +7,7 @@ import sys
 
 import ground
 from measure import Table, in_us, ratio, spread, times
-from parts import decode
+from parts.pixels import decode
 
 STARTS = 5
 KERNELS = ("avx512", "vnni", "avx2", "neon")

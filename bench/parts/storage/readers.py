@@ -10,11 +10,11 @@ import sys
 
 import ground
 from measure import QUICK, Table, times
-from parts.epochs import Script
+from parts.jobs.epochs import Script
 
 sys.path.append(os.path.join(ground.REPOSITORY, "tests/lib/storage"))
 
-SCRIPT = os.path.join(ground.REPOSITORY, "bench", "readers_script.py")
+SCRIPT = os.path.join(ground.REPOSITORY, "bench/scripts", "readers_script.py")
 SAMPLE_BYTES = 100_000
 SAMPLES = 800 if QUICK else 2500  # the file is above STOKER_MAX_FILE
 MEMORY = "/dev/shm"

@@ -6,9 +6,9 @@ import sys
 
 import ground
 from measure import Table, in_us, ratio, times
-from parts import epochs
+from parts.jobs import epochs
 
-SCRIPT = os.path.join(ground.REPOSITORY, "bench", "recipes_script.py")
+SCRIPT = os.path.join(ground.REPOSITORY, "bench/scripts", "recipes_script.py")
 IMAGES, STARTS, EPOCHS = 60, 3, 5
 FORGOTTEN = 3  # epochs, in which forms are made and templates noted
 RECIPES = {  # the goal of each, over plain

@@ -11,7 +11,7 @@ from measure import QUICK, Table, times
 
 sys.path += [os.path.join(ground.REPOSITORY, each) for each in ("tests/lib", "tests/lib/places", "tests/lib/storage")]
 
-SCRIPT = os.path.join(ground.REPOSITORY, "bench", "cluster_script.py")
+SCRIPT = os.path.join(ground.REPOSITORY, "bench/scripts", "cluster_script.py")
 LATENCY_MS = 1
 FILES, SIZE = (600 if QUICK else 3000), 24 << 10
 PROCESSES, NODES = 8, 3

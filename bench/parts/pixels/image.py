@@ -5,9 +5,9 @@ import sys
 
 import ground
 from measure import Table, in_us, times
-from parts import epochs
+from parts.jobs import epochs
 
-SCRIPT = os.path.join(ground.REPOSITORY, "bench", "image_script.py")
+SCRIPT = os.path.join(ground.REPOSITORY, "bench/scripts", "image_script.py")
 IMAGES, STARTS = 100, 5
 GOAL_US = 60
 

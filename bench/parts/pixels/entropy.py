@@ -4,7 +4,7 @@ import os
 
 import ground
 from measure import Table, in_us, times
-from parts import decode
+from parts.pixels import decode
 
 STARTS = 5
 CURSORS = (1, 2, 3, 4)

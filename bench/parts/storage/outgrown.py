@@ -16,7 +16,8 @@ from typing import NamedTuple
 import cgroup
 import ground
 from measure import QUICK, Table
-from parts import epochs, readers
+from parts.jobs import epochs
+from parts.storage import readers
 
 sys.path.append(os.path.join(ground.REPOSITORY, "tests/lib/storage"))
 
