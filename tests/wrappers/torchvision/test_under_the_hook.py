@@ -121,6 +121,15 @@ def test_images_that_are_tensors(tell, version):
     record("torchvision", "images that are tensors", version, f"{count} pipelines", "same")
 
 
+def test_samples_of_arrays(tell, version):
+    """CIFAR10 differs in nothing, whatever the program changes."""
+    count = 10000 if ALL else 1000
+    plain, hooked = (tell(how, "arrays.py", 0, count) for how in ("plainly", "hooked"))
+    assert_no_difference(plain["outcomes"], hooked["outcomes"])
+    assert plain["arrays"] == 0 and hooked["arrays"] > count / 2
+    record("torchvision", "samples of CIFAR10", version, f"{count} pipelines", "same")
+
+
 @needs_tv_tensors
 def test_samples(tell, version):
     """Images beside boxes, masks, tensors, arrays and other images."""

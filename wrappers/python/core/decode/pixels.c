@@ -76,7 +76,7 @@ PyObject *core_decode(PyObject *module, PyObject *arguments)
     return request_end(&request, status);
 }
 
-static int take_image(struct stk_image *image, PyObject *shape, const Py_buffer *in)
+int take_image(struct stk_image *image, PyObject *shape, const Py_buffer *in)
 {
     *image = (struct stk_image){0};
     if (!PyArg_ParseTuple(shape, "O&O&O&;not (width, height, channels)", take_u32, &image->width,

@@ -2,6 +2,7 @@
 #include "wrappers/python/core/common/functions.h"
 #include "wrappers/python/core/common/objects.h"
 #include "wrappers/python/core/decode/plan_request.h"
+#include "wrappers/python/core/steps/generator.h"
 #include "wrappers/python/core/steps/step_request.h"
 
 /* A call of note(). */
@@ -32,31 +33,11 @@ static int take_noting(struct noting *noting, PyObject *arguments)
     return 0;
 }
 
-/* Returns a number that a method of the tensor returns, or 0 with an exception set. */
-static unsigned long long ask(PyObject *tensor, const char *method)
+static bool note_with(void *context, struct numbers *numbers)
 {
-    PyObject *number = PyObject_CallMethod(tensor, method, NULL);
-    unsigned long long value = number != NULL ? PyLong_AsUnsignedLongLong(number) : 0;
-    Py_XDECREF(number);
-    return PyErr_Occurred() == NULL ? value : 0;
-}
-
-/* Draws from a copy of the generator's state, which then becomes the state. Nothing in between lets
- * another thread of Python's run. Returns 0, or -1 with an exception set and nothing drawn. */
-static int note_and_draw(struct noting *noting)
-{
-    PyObject *state = PyObject_CallMethod(noting->generator, "get_state", NULL);
-    PyObject *done = NULL;
-    size_t bytes = state != NULL ? (size_t)ask(state, "numel") : 0;
-    void *memory = bytes != 0 ? (void *)(uintptr_t)ask(state, "data_ptr") : NULL;
-    struct numbers *numbers = memory != NULL ? numbers_in(memory, bytes) : NULL;
-    if (numbers != NULL) {
-        noting->at = sketch_note(&noting->sketch, &noting->steps, noting->at, numbers);
-        done = PyObject_CallMethod(noting->generator, "set_state", "O", state);
-    }
-    Py_XDECREF(done);
-    Py_XDECREF(state);
-    return done != NULL ? 0 : -1;
+    struct noting *noting = context;
+    noting->at = sketch_note(&noting->sketch, &noting->steps, noting->at, numbers);
+    return true;
 }
 
 static PyObject *rest_of(const struct sketch *sketch)
@@ -91,7 +72,7 @@ PyObject *core_note(PyObject *module, PyObject *arguments)
     struct sketch *sketch = &noting.sketch;
     if (noting.generator == Py_None || !steps_draw(&noting.steps, noting.at)) {
         noting.at = sketch_note(sketch, &noting.steps, noting.at, NULL);
-    } else if (note_and_draw(&noting) != 0) {
+    } else if (generator_draw(noting.generator, note_with, &noting) != 0) {
         return NULL;
     }
     struct stk_plan plan = sketch_plan(sketch);

@@ -35,6 +35,15 @@ def inspect(transforms):
     return found
 
 
+def lasting(transforms):
+    """Returns a tuple of the Inspections, or None if one of them is not kept. Called as inspect()."""
+    found = _core.found(transforms, _known)
+    if None in found:
+        inspect(transforms)
+        found = _core.found(transforms, _known)
+    return None if None in found else tuple(found)
+
+
 def _inspect(transform):
     kind = type(transform)
     if not steps.knows(kind) and not tensor_tail.knows(kind):

@@ -14,7 +14,7 @@ from PIL import Image
 
 from .._base.own import attempt
 from .._pillow.plan import Plan
-from . import among, colours, exact, normalize, others, pipeline, rng, spaces, steps, tensor_tail
+from . import among, arrays, colours, exact, normalize, others, pipeline, rng, spaces, steps, tensor_tail
 from .exact import F, T
 
 SWITCH = "STOKER_TORCHVISION"
@@ -60,6 +60,16 @@ def install_loader():
         _replace(sys.modules["torchvision.datasets.folder"], "pil_loader", _pil_loader)
 
 
+def install_arrays():
+    """Called once torchvision.datasets.cifar has been imported."""
+    module = sys.modules["torchvision.datasets.cifar"]
+    kinds = module.CIFAR10, module.CIFAR100
+    if is_wanted() and "of_array" not in PLAIN and "__getitem__" not in kinds[1].__dict__ and arrays.is_known(
+            kinds[0].__getitem__):
+        _kinds["arrays"] = kinds
+        _replace(kinds[0], "__getitem__", _of_array, "of_array")
+
+
 def install_spaces():
     """Called once torchvision.transforms.autoaugment has been imported."""
     module = sys.modules["torchvision.transforms.autoaugment"]
@@ -94,6 +104,16 @@ def _pil_loader(path):
     except Exception:  # torchvision's own function raises its own error
         pass
     return PLAIN["pil_loader"](path)
+
+
+# ---- data sets that hold an array ----
+
+def _of_array(self, index):
+    made = attempt(arrays.sample, self, index, _kinds["arrays"], PLAIN["of_array"])
+    if made is None:
+        return PLAIN["of_array"](self, index)
+    image, target = made
+    return image, target if self.target_transform is None else self.target_transform(target)
 
 
 # ---- functions ----

@@ -14,6 +14,7 @@ if os.environ.get("STOKER_DECODE") != "off":
                        "torchvision.transforms.transforms": ("_torchvision.replaced", "install"),
                        "torchvision.transforms.v2": ("_torchvision.replaced", "install_v2"),
                        "torchvision.datasets.folder": ("_torchvision.replaced", "install_loader"),
+                       "torchvision.datasets.cifar": ("_torchvision.replaced", "install_arrays"),
                        "torchvision.transforms.autoaugment": ("_torchvision.replaced", "install_spaces"),
                        "transformers.image_processing_backends": ("_transformers.processors", "install"),
                        "torchvision.io.image": ("_decoders.torchvision_io", "install"),
