@@ -482,7 +482,7 @@ int stk_sys_shm_make(size_t bytes, void **mapped)
 
 void *stk_sys_shm_map(int number, size_t bytes)
 {
-    struct shmid_ds about;
+    struct shmid_ds about = {.shm_segsz = 0};
     uid_t self = stk_sys_geteuid();
     bool ours = CALL3(shmctl, number, IPC_STAT, &about) == 0 && about.shm_perm.uid == self &&
                 about.shm_perm.cuid == self && (about.shm_perm.mode & 077) == 0 &&

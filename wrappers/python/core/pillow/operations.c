@@ -125,7 +125,7 @@ PyObject *core_look_up(PyObject *module, PyObject *arguments)
                           &values, &length)) {
         return NULL;
     }
-    if (length != (Py_ssize_t)(bands * STK_TABLE_VALUES) || !find(&out, target, bands, size) ||
+    if (length != (Py_ssize_t)bands * STK_TABLE_VALUES || !find(&out, target, bands, size) ||
         !find(&in, source, bands, size)) {
         return PyLong_FromLong(UNKNOWN);
     }
@@ -153,7 +153,7 @@ PyObject *core_find_tables(PyObject *module, PyObject *arguments)
     Py_BEGIN_ALLOW_THREADS;
     stk_find_tables(&tables, &in, (enum stk_table_kind)kind);
     Py_END_ALLOW_THREADS;
-    return PyBytes_FromStringAndSize((const char *)&tables, (Py_ssize_t)(bands * STK_TABLE_VALUES));
+    return PyBytes_FromStringAndSize((const char *)&tables, (Py_ssize_t)bands * STK_TABLE_VALUES);
 }
 
 /* weigh_nine(target, source, bands, size, weights, scale): nine weights of the pixels around each,
