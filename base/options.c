@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/rank.h"
 #include "base/text.h"
 
 const struct stk_option_row stk_option_table[STK_OPTION_COUNT] = {
@@ -284,6 +285,7 @@ void stk_options_read(struct stk_options *out)
         out->leaves_files ? STK_LISTINGS_OFF : (enum stk_listings)number_of(STK_OPTION_LISTINGS);
     out->reads_ahead = !is_off(STK_OPTION_AHEAD);
     out->completes = !is_off(STK_OPTION_COMPLETE);
+    out->rank = stk_rank_own();
 }
 
 bool stk_options_next_path(const char **list, char *out, unsigned long bytes)

@@ -77,6 +77,7 @@ struct stk_options {
         readahead_bytes; /* the most that is read ahead of a file that is read from front to back */
     bool reads_ahead;    /* the command reads in the order of the job's loaders */
     bool completes;      /* the command reads the rest of files that a program has begun to read */
+    int rank;            /* of this process, as base/rank.h */
 };
 
 /* Reads the environment. A value that cannot be understood counts as unset: the library does not

@@ -15,7 +15,7 @@
 #include "base/sys.h"
 #include "base/text.h"
 
-#define MAGIC UINT64_C(0x39796c6c61746b73) /* changes with the layout */
+#define MAGIC UINT64_C(0x3a796c6c61746b73) /* changes with the layout */
 #define BYTES 16384                        /* of the file */
 
 /* As struct stk_tally_pass; but begun_ns has one added, and 0 means that no process has begun the
@@ -23,6 +23,11 @@
 struct pass {
     _Atomic uint64_t begun_ns, ended_ns, lasted_ns, waited_ns, samples, batches, expected, begins,
         workers;
+};
+
+/* As struct stk_tally_rank. */
+struct rank {
+    _Atomic uint64_t lasted_ns, waited_ns, samples, batches;
 };
 
 /* As struct stk_tally_call. The process that sets the hash writes the name, and then that the name
@@ -41,6 +46,8 @@ struct stk_tally {
     _Atomic uint64_t asked;
     struct pass passes[STK_TALLY_LOADERS][STK_TALLY_PASSES];
     struct call calls[STK_TALLY_CALLS];
+    struct stk_ranks ranks;
+    struct rank rank_rows[STK_RANKS];
 };
 
 _Static_assert(offsetof(struct stk_tally, refused_python) == 8, "where sitecustomize.py writes");
@@ -188,7 +195,19 @@ void stk_tally_begin_pass(struct stk_tally *tally, unsigned loader, unsigned num
     add(&pass->workers, begin->workers);
 }
 
-void stk_tally_add_pass(struct stk_tally *tally, unsigned loader, unsigned number,
+static void add_rank(struct stk_tally *tally, int rank, const struct stk_tally_pass *step)
+{
+    int row = stk_ranks_row(&tally->ranks, rank);
+    if (row != STK_RANK_NONE) {
+        struct rank *sums = &tally->rank_rows[row];
+        add(&sums->lasted_ns, step->lasted_ns);
+        add(&sums->waited_ns, step->waited_ns);
+        add(&sums->samples, step->samples);
+        add(&sums->batches, step->batches);
+    }
+}
+
+void stk_tally_add_pass(struct stk_tally *tally, unsigned loader, unsigned number, int rank,
                         const struct stk_tally_pass *step)
 {
     struct pass *pass = pass_at(tally, loader, number);
@@ -199,6 +218,7 @@ void stk_tally_add_pass(struct stk_tally *tally, unsigned loader, unsigned numbe
     add(&pass->waited_ns, step->waited_ns);
     add(&pass->samples, step->samples);
     add(&pass->batches, step->batches);
+    add_rank(tally, rank, step);
 }
 
 void stk_tally_read_pass(const struct stk_tally *tally, unsigned loader, unsigned number,
@@ -232,6 +252,20 @@ void stk_tally_read_all_passes(const struct stk_tally *tally, struct stk_tally_p
             out->batches += pass.batches;
         }
     }
+}
+
+int stk_tally_read_rank(const struct stk_tally *tally, unsigned row, struct stk_tally_rank *out)
+{
+    int rank = tally != NULL ? stk_ranks_at(&tally->ranks, row) : STK_RANK_NONE;
+    *out = (struct stk_tally_rank){.samples = 0};
+    if (rank != STK_RANK_NONE) {
+        const struct rank *sums = &tally->rank_rows[row];
+        *out = (struct stk_tally_rank){.lasted_ns = atomic_load(&sums->lasted_ns),
+                                       .waited_ns = atomic_load(&sums->waited_ns),
+                                       .samples = atomic_load(&sums->samples),
+                                       .batches = atomic_load(&sums->batches)};
+    }
+    return rank;
 }
 
 /* ---- calls ---- */

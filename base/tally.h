@@ -12,6 +12,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/rank.h"
+
 /* The counters (tally.def): first the images decoded by the package, then those left to Pillow. */
 enum stk_tally_slot {
 #define COUNTER(slot, name, meaning) STK_TALLY_##slot,
@@ -39,6 +41,11 @@ struct stk_tally_pass {
     uint64_t expected; /* batches; 0: unknown */
     uint64_t begins;   /* how many processes, or loaders one after the other, have begun it */
     uint64_t workers;  /* of all processes */
+};
+
+/* The sum of all passes of the processes of one rank. */
+struct stk_tally_rank {
+    uint64_t lasted_ns, waited_ns, samples, batches; /* as of a pass */
 };
 
 /* The room that the command gives the run's processes in the sample store, at the moment. */
@@ -80,15 +87,19 @@ void stk_tally_ask(struct stk_tally *tally);
 bool stk_tally_wait(struct stk_tally *tally, int64_t limit_ns);
 
 /* Begin a pass for one process, with begun_ns, expected and workers of `begin`; and go on with it,
- * with ended_ns of `step` and what the step adds. */
+ * with ended_ns of `step` and what the step adds, for the rank too (base/rank.h). */
 void stk_tally_begin_pass(struct stk_tally *tally, unsigned loader, unsigned number,
                           const struct stk_tally_pass *begin);
-void stk_tally_add_pass(struct stk_tally *tally, unsigned loader, unsigned number,
+void stk_tally_add_pass(struct stk_tally *tally, unsigned loader, unsigned number, int rank,
                         const struct stk_tally_pass *step);
 void stk_tally_read_pass(const struct stk_tally *tally, unsigned loader, unsigned number,
                          struct stk_tally_pass *out);
 /* Adds up the times, samples and batches of all passes of all loaders. NULL: there is no tally. */
 void stk_tally_read_all_passes(const struct stk_tally *tally, struct stk_tally_pass *out);
+
+/* Reads what the rank of this row, below STK_RANKS, took. Returns the rank, or STK_RANK_NONE,
+ * without times, if no rank has the row or there is no tally. */
+int stk_tally_read_rank(const struct stk_tally *tally, unsigned row, struct stk_tally_rank *out);
 
 /* Bounds on what is kept of the job's own calls, by their names. Calls of further names are not
  * counted. */

@@ -40,6 +40,7 @@ static bool join_named_run(struct stk_cache *cache, char home[STK_HOME_BYTES])
     if (stk_catalogue_join(&cache->catalogue, home, false) != 0) {
         return false;
     }
+    cache->run.rank = cache->options.rank;
     cache->run_start_ns = stk_run_start_ns(&cache->run);
     return true;
 }

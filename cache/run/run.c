@@ -11,8 +11,8 @@
 #include "base/text.h"
 #include "cache/catalogue/shared_file.h"
 
-#define MAGIC          UINT64_C(0x32312d6e75726b74) /* changes with the layout */
-#define COUNTERS_BYTES (400u << 10) /* with the queues, requests and transient entries */
+#define MAGIC          UINT64_C(0x33312d6e75726b74) /* changes with the layout */
+#define COUNTERS_BYTES (448u << 10) /* with the queues, requests and transient entries */
 
 #ifndef MADV_WIPEONFORK
 #define MADV_WIPEONFORK 18
@@ -33,7 +33,8 @@ struct stk_run_file {
     uint64_t magic, bytes;
     int64_t start_ns;
     char title[STK_RUN_TITLE_BYTES];
-    struct stripe stripes[STK_RUN_STRIPES];
+    struct stk_ranks ranks;
+    struct stripe stripes[STK_RUN_STRIPES + STK_RANKS]; /* the last are those of ranks, by rows */
     struct stk_revalidation_queue revalidation_queue;
     struct stk_big_queue big_queue;
     struct stk_shared_requests shared_requests;
@@ -82,6 +83,7 @@ int stk_run_open(struct stk_run *run, const char *path)
     stk_sys_close(fd);
     run->dev = stat.st_dev;
     run->ino = stat.st_ino;
+    run->rank = STK_RANK_NONE;
     return error;
 }
 
@@ -163,11 +165,21 @@ struct stk_transients *stk_run_transients(const struct stk_run *run)
 
 /* ---- counting ---- */
 
+/* Returns the number of the stripe of a rank, or of this process where it has none. */
+static uint32_t pick(struct stk_run_file *file, int rank)
+{
+    int row = stk_ranks_row(&file->ranks, rank);
+    return row != STK_RANK_NONE ? STK_RUN_STRIPES + (uint32_t)row
+                                : (uint32_t)stk_sys_getpid() % STK_RUN_STRIPES;
+}
+
 /* This process's stripe, on a page that a child of fork finds zeroed, so that it picks its own. */
-static struct stripe *my_stripe(struct stk_run_file *file)
+static struct stripe *my_stripe(struct stk_run *run)
 {
     static _Atomic(_Atomic uint32_t *) page;
+    struct stk_run_file *file = run->file;
     _Atomic uint32_t *mine = atomic_load_explicit(&page, memory_order_acquire);
+    bool forked = mine != NULL;
     if (mine == NULL) {
         mine = stk_sys_mmap(4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
         if (mine == NULL) {
@@ -178,7 +190,7 @@ static struct stripe *my_stripe(struct stk_run_file *file)
     }
     uint32_t number = atomic_load_explicit(mine, memory_order_relaxed);
     if (number == 0) {
-        number = (uint32_t)stk_sys_getpid() % STK_RUN_STRIPES + 1;
+        number = pick(file, forked ? stk_rank_own() : run->rank) + 1;
         atomic_store_explicit(mine, number, memory_order_relaxed);
     }
     return &file->stripes[number - 1];
@@ -192,7 +204,7 @@ static void add(_Atomic uint64_t *counter, uint64_t amount)
 void stk_run_count(struct stk_run *run, size_t counter, uint64_t amount)
 {
     if (run->file != NULL) {
-        add(&my_stripe(run->file)->counters[counter], amount);
+        add(&my_stripe(run)->counters[counter], amount);
     }
 }
 
@@ -284,7 +296,7 @@ unsigned stk_run_count_open(struct stk_run *run, const struct stk_run_open_count
         return 0;
     }
     unsigned epoch = count_epoch(run, open->record);
-    _Atomic uint64_t *counters = my_stripe(run->file)->counters;
+    _Atomic uint64_t *counters = my_stripe(run)->counters;
     _Atomic uint64_t *row = &counters[STK_RUN_COUNTER(epochs) + epoch * STK_COUNT_KINDS];
     bool hit = open->kind == STK_COUNT_HITS;
     add(&row[STK_COUNT_OPENS], 1);
@@ -353,15 +365,30 @@ void stk_run_count_bypass(struct stk_run *run, enum stk_bypass why, uint64_t byt
     stk_run_count(run, STK_RUN_COUNTER(bypassed_bytes) + why, bytes);
 }
 
-void stk_run_read(const struct stk_run *run, struct stk_run_counts *out)
+static void add_up(const struct stripe *stripes, unsigned count, struct stk_run_counts *out)
 {
     uint64_t sums[STK_RUN_COUNTERS] = {0};
-    for (int i = 0; run->file != NULL && i < STK_RUN_STRIPES; i++) {
+    for (unsigned i = 0; i < count; i++) {
         for (size_t counter = 0; counter < STK_RUN_COUNTERS; counter++) {
-            sums[counter] += atomic_load(&run->file->stripes[i].counters[counter]);
+            sums[counter] += atomic_load(&stripes[i].counters[counter]);
         }
     }
     memcpy(out, sums, sizeof *out);
+}
+
+void stk_run_read(const struct stk_run *run, struct stk_run_counts *out)
+{
+    const struct stripe *stripes = run->file != NULL ? run->file->stripes : NULL;
+    add_up(stripes, stripes != NULL ? STK_RUN_STRIPES + STK_RANKS : 0, out);
+}
+
+int stk_run_read_rank(const struct stk_run *run, unsigned row, struct stk_run_counts *out)
+{
+    int rank = run->file != NULL ? stk_ranks_at(&run->file->ranks, row) : STK_RANK_NONE;
+    const struct stripe *stripe =
+        rank != STK_RANK_NONE ? &run->file->stripes[STK_RUN_STRIPES + row] : NULL;
+    add_up(stripe, stripe != NULL, out);
+    return rank;
 }
 
 /* The two are counted one after the other. */

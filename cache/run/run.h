@@ -5,7 +5,8 @@
  *
  * Counters are kept per epoch: the n-th open of a file in a run belongs to epoch n, so the opens of
  * epoch 1 count the distinct files. They are striped, so that processes do not fight for a cache
- * line; a reader adds the stripes up.
+ * line; a reader adds the stripes up. The processes of a rank (base/rank.h) share a stripe, which
+ * says of which rank it is.
  *
  * Counting is lock-free, allocates no heap, and is safe in threads, after fork and in signal
  * handlers. Without the file nothing is counted, and nothing else changes.
@@ -17,6 +18,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/rank.h"
 #include "base/waits.h"
 #include "cache/catalogue/budget.h"
 #include "cache/catalogue/catalogue.h"
@@ -124,6 +126,8 @@ struct stk_run {
     _Atomic(void *) files[STK_RUN_SEGMENTS];
     uint64_t dev, ino;
     struct stk_budget *payer; /* of the tier on the same file system, or NULL */
+    int rank; /* as which this process counts; STK_RANK_NONE after opening. A child of fork looks at
+                 its environment itself */
     char path[STK_HOME_BYTES];
 };
 
@@ -183,6 +187,9 @@ void stk_run_count(struct stk_run *run, size_t counter, uint64_t amount);
 void stk_run_count_bypass(struct stk_run *run, enum stk_bypass why, uint64_t bytes);
 /* Adds up all counters. */
 void stk_run_read(const struct stk_run *run, struct stk_run_counts *out);
+/* Adds up the counters of the rank that has this row, below STK_RANKS. Returns the rank, or
+ * STK_RANK_NONE, without counters, if no rank has it. */
+int stk_run_read_rank(const struct stk_run *run, unsigned row, struct stk_run_counts *out);
 /* Returns how many files were opened, of those that have records. */
 uint64_t stk_run_files(const struct stk_run_counts *counts);
 

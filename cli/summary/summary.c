@@ -11,6 +11,7 @@
 #include "cli/out/summary_lines.h"
 #include "cli/run/live_runs.h"
 #include "cli/summary/bypass_text.h"
+#include "cli/summary/rank_figures.h"
 #include "cli/tiers/usage.h"
 
 #define SHORTEST_S 0.05 /* shorter times were not worth saving */
@@ -481,6 +482,7 @@ void summary_print(FILE *out, const struct figures *figures, unsigned most_rows)
         add_n_th_opens(figures);
     }
     add_times(figures);
+    rank_figures_add_line(session);
     add_uploads(figures);
     add_blocks(figures);
     add_read_ahead(figures);

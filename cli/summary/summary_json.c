@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "base/options.h"
+#include "base/rank.h"
 #include "cli/fill/finisher.h"
 #include "cli/os/command.h"
 #include "cli/out/say.h"
@@ -10,6 +11,7 @@
 #include "cli/run/uncovered.h"
 #include "cli/summary/forecast.h"
 #include "cli/summary/metrics.h"
+#include "cli/summary/rank_figures.h"
 #include "cli/summary/summary.h"
 #include "cli/tiers/usage.h"
 
@@ -311,17 +313,12 @@ static void write_advice(struct json *json, const struct figures *figures)
 }
 
 /* Writes the number that a launcher around the command has given this process, or null. Inside of
- * the command there may be several ranks: the figures are their sum. */
+ * the command there may be several ranks: the figures are their sum, and `ranks` has each. */
 static void write_rank(struct json *json)
 {
-    static const char *const names[] = {"RANK", "SLURM_PROCID", "OMPI_COMM_WORLD_RANK", "PMI_RANK"};
-    const char *value = NULL;
-    for (size_t i = 0; i < sizeof names / sizeof *names && value == NULL; i++) {
-        value = getenv(names[i]);
-    }
-    size_t digits = value != NULL ? strspn(value, "0123456789") : 0;
-    if (digits > 0 && digits < 10 && value[digits] == '\0') {
-        json_integer(json, "rank", atoi(value));
+    int rank = stk_rank_own();
+    if (rank != STK_RANK_NONE) {
+        json_integer(json, "rank", rank);
     } else {
         json_text(json, "rank", NULL);
     }
@@ -354,6 +351,7 @@ void summary_put_json(struct json *json, const struct figures *figures, int stat
     write_uncovered(json, figures);
     write_advice(json, figures);
     summary_write_counted(json, figures, true);
+    rank_figures_write_json(json, session);
 }
 
 void summary_write_json(int fd, const struct figures *figures, int status)

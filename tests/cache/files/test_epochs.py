@@ -3,7 +3,6 @@
 import json
 import shutil
 import sys
-from importlib import metadata
 
 import pytest
 
@@ -62,13 +61,6 @@ def test_every_kind_of_loader_under_ld_preload_alone(jobs, origin, images, progr
     done = jobs.preloaded([sys.executable, *program(programs, origin, 2, configurations)], top,
                           timeout=900)
     check(json.loads(done.stdout), len(LOADERS))
-
-
-@pytest.fixture(scope="module")
-def torchrun(programs):
-    if metadata.version("torch").startswith("1."):
-        return [sys.executable, programs / "launch.py"]
-    return [sys.executable, "-m", "torch.distributed.run", "--nproc_per_node=2", "--standalone"]
 
 
 def test_two_ranks_under_stoker_run(jobs, origin, images, programs, torchrun):

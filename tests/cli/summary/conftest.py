@@ -2,4 +2,4 @@
 
 from job_fixtures import (  # noqa: F401
     as_root, build, far, jobs, origin, place, programs, pytest_configure, repository, scratch, session_origin,
-    session_scratch, state)
+    session_scratch, state, torchrun)

@@ -157,6 +157,36 @@ def test_ranks_are_in_the_same_epoch(jobs, data, scratch):
 
 
 @pytest.mark.torch
+def test_each_rank_has_its_figures(jobs, data, torchrun):
+    """As the ranks themselves have counted them; and the line names the rank that waited."""
+    ran = jobs.run([*torchrun, PROGRAMS / "ranks.py", data, "2", "2", "0.3"], path=data, timeout=120,
+                   env={"STOKER_AHEAD": "off"})
+    own = sorted((json.loads(line) for line in ran.stdout.splitlines()), key=lambda rank: rank["rank"])
+    assert [rank["samples"] for rank in own] == [10, 8]
+    assert [rank["rank"] for rank in ran.ranks] == [0, 1] and ran.json["rank"] is None
+    for rank, told in zip(own, ran.ranks):
+        assert (told["samples"], told["batches"]) == (rank["samples"], rank["batches"])
+        assert (told["opens"], told["fills"], told["hits"]) == (rank["samples"], *[rank["samples"] // 2] * 2)
+        assert told["bytes_cache"] == told["bytes_origin"] == rank["bytes"] // 2
+        assert told["waited_s"] == pytest.approx(rank["waited_s"], abs=0.3)
+    for name in "opens", "hits", "fills", "bytes_cache", "bytes_origin":
+        assert sum(told[name] for told in ran.ranks) == ran.json[name]
+    usual, longest = (told["waited_s"] for told in ran.ranks)
+    assert f"  rank 1 waited longest for data: {longest:.1f} s (median of 2 ranks: {usual:.1f} s)" in ran.stderr
+
+
+@pytest.mark.torch
+def test_ranks_that_wait_alike_have_no_line(jobs, data, torchrun):
+    ran = jobs.run([*torchrun, PROGRAMS / "ranks.py", data, "1", "0", "0"], path=data, timeout=120)
+    assert len(ran.ranks) == 2 and "waited longest" not in ran.stderr
+
+
+def test_one_rank_is_the_run(jobs, data):
+    ran = jobs.run(["sh", "-c", 'RANK=3 cat "$0"/*', data], path=data)
+    assert ran.opens == FILES and "ranks" not in ran.json
+
+
+@pytest.mark.torch
 def test_the_times_add_up(jobs, data):
     ran = jobs.run([sys.executable, PROGRAMS / "passes.py", data, "3", "1", "2", "0.02"],
                    path=data, timeout=120)

@@ -6,7 +6,9 @@ import os
 import pathlib
 import shutil
 import signal
+import sys
 import tempfile
+from importlib import metadata
 
 import pytest
 
@@ -41,6 +43,14 @@ def repository():
 def programs():
     """The small programs that the tests run."""
     return PROGRAMS
+
+
+@pytest.fixture(scope="session")
+def torchrun():
+    """A command line that starts two ranks of a script."""
+    if metadata.version("torch").startswith("1."):
+        return [sys.executable, PROGRAMS / "launch.py"]
+    return [sys.executable, "-m", "torch.distributed.run", "--nproc_per_node=2", "--standalone"]
 
 
 @pytest.fixture(scope="session")

@@ -150,7 +150,7 @@ START_TEST(passes_of_several)
                          &(struct stk_tally_pass){.begun_ns = 40, .expected = 5, .workers = 3});
     for (uint64_t end = 100; end >= 90; end -= 10) {
         stk_tally_add_pass(
-            tally, 1, 2,
+            tally, 1, 2, STK_RANK_NONE,
             &(struct stk_tally_pass){
                 .ended_ns = end, .lasted_ns = 50, .waited_ns = 20, .samples = 8, .batches = 1});
     }
@@ -171,10 +171,33 @@ START_TEST(passes_beyond_those_counted)
     ck_assert_int_eq(stk_tally_create(unit_path("far")), 0);
     struct stk_tally *tally = stk_tally_open(unit_path("far"));
     for (unsigned number = STK_TALLY_PASSES - 1; number < STK_TALLY_PASSES + 2; number++) {
-        stk_tally_add_pass(tally, 1000, number, &(struct stk_tally_pass){.samples = 1});
+        stk_tally_add_pass(tally, 1000, number, STK_RANK_NONE,
+                           &(struct stk_tally_pass){.samples = 1});
     }
     stk_tally_read_pass(tally, STK_TALLY_LOADERS - 1, STK_TALLY_PASSES - 1, &pass);
     ck_assert_uint_eq(pass.samples, 3);
+    stk_tally_close(tally);
+}
+END_TEST
+
+START_TEST(passes_of_ranks)
+{
+    struct stk_tally_rank sums;
+    ck_assert_int_eq(stk_tally_create(unit_path("ranks")), 0);
+    struct stk_tally *tally = stk_tally_open(unit_path("ranks"));
+    const struct stk_tally_pass step = {
+        .lasted_ns = 50, .waited_ns = 20, .samples = 8, .batches = 1};
+    ck_assert_int_eq(stk_tally_read_rank(NULL, 0, &sums), STK_RANK_NONE);
+    stk_tally_add_pass(tally, 0, 0, STK_RANK_NONE, &step);
+    ck_assert_int_eq(stk_tally_read_rank(tally, 0, &sums), STK_RANK_NONE);
+    stk_tally_add_pass(tally, 0, 0, 9, &step);
+    stk_tally_add_pass(tally, 0, 0, 0, &step);
+    stk_tally_add_pass(tally, 1, 3, 9, &step);
+    ck_assert_int_eq(stk_tally_read_rank(tally, 0, &sums), 9);
+    ck_assert(sums.lasted_ns == 100 && sums.waited_ns == 40);
+    ck_assert(sums.samples == 16 && sums.batches == 2);
+    ck_assert_int_eq(stk_tally_read_rank(tally, 1, &sums), 0);
+    ck_assert_uint_eq(sums.samples, 8);
     stk_tally_close(tally);
 }
 END_TEST
@@ -229,6 +252,7 @@ Suite *suite_tally(void)
     tcase_add_test(tcase, turns_others_files_away);
     tcase_add_test(tcase, passes_of_several);
     tcase_add_test(tcase, passes_beyond_those_counted);
+    tcase_add_test(tcase, passes_of_ranks);
     tcase_add_test(tcase, every_slot_has_its_texts);
     return suite;
 }

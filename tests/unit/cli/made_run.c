@@ -39,7 +39,7 @@ void made_pass(unsigned number, uint64_t lasted_s, double waited_s, uint64_t wor
                                         .samples = 100,
                                         .batches = 10};
     stk_tally_begin_pass(made.session.tally, 0, number, &begin);
-    stk_tally_add_pass(made.session.tally, 0, number, &step);
+    stk_tally_add_pass(made.session.tally, 0, number, STK_RANK_NONE, &step);
 }
 
 void made_opens(unsigned epoch, uint64_t opens, uint64_t hits, double waited_s)

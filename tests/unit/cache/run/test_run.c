@@ -2,6 +2,7 @@
 #include "tests/unit/unit.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -297,13 +298,45 @@ START_TEST(no_room_to_count)
 {
     UNIT_NEEDS_PRIVATE();
     new_home();
-    unit_mount_tmpfs(unit_path("home/runs"), "size=400k");
+    unit_mount_tmpfs(unit_path("home/runs"), "size=448k");
     ck_assert_int_eq(stk_run_create(&run, unit_path("home"), "one"), 0);
     ck_assert_uint_eq(open_file(&run, 1), 0);
     ck_assert_uint_eq(open_file(&run, 1), 0);
     static struct stk_run other;
     ck_assert_int_eq(stk_run_create(&other, unit_path("home"), "two"), -ENOSPC);
     ck_assert(!unit_exists(unit_path("home/runs/two")));
+}
+END_TEST
+
+/* Each process of a rank counts in the rank's row, and in the sum; a child of fork by the rank that
+ * its own environment has. */
+START_TEST(ranks_are_counted_apart)
+{
+    static struct stk_run_counts counts;
+    ck_assert_int_eq(stk_run_create(&run, new_home(), "one"), 0);
+    ck_assert_int_eq(stk_run_read_rank(&run, 0, &counts), STK_RANK_NONE);
+    run.rank = 70;
+    open_file(&run, 5);
+    for (int child = 0; child < STK_RANKS + 2; child++) {
+        pid_t pid = fork();
+        if (pid == 0) {
+            char rank[12];
+            snprintf(rank, sizeof rank, "%d", 71 + child / 2);
+            setenv("RANK", rank, 1);
+            open_file(&run, 5);
+            _exit(0);
+        }
+        ck_assert_int_eq(waitpid(pid, NULL, 0), pid);
+    }
+    ck_assert_int_eq(stk_run_read_rank(&run, 0, &counts), 70);
+    ck_assert_uint_eq(counts.epochs[0][STK_COUNT_OPENS], 1);
+    ck_assert_int_eq(stk_run_read_rank(&run, 2, &counts), 72);
+    ck_assert_uint_eq(counts.epochs[3][STK_COUNT_OPENS], 1);
+    ck_assert_uint_eq(counts.epochs[4][STK_COUNT_OPENS], 1);
+    stk_run_read(&run, &counts);
+    for (int epoch = 0; epoch < STK_RANKS + 3; epoch++) {
+        ck_assert_uint_eq(counts.epochs[epoch][STK_COUNT_OPENS], 1);
+    }
 }
 END_TEST
 
@@ -338,6 +371,7 @@ Suite *suite_run(void)
     tcase_add_test(count, opens_that_are_decoded);
     tcase_add_test(count, nothing_is_counted_without_a_file);
     tcase_add_test(count, counters_over_forks);
+    tcase_add_test(count, ranks_are_counted_apart);
     tcase_add_test(count, reasons_have_names);
     return suite;
 }

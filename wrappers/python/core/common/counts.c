@@ -4,6 +4,7 @@
  */
 #include <stdatomic.h>
 
+#include "base/rank.h"
 #include "base/tally.h"
 #include "wrappers/python/core/common/counts.h"
 #include "wrappers/python/core/common/functions.h"
@@ -11,6 +12,7 @@
 
 static _Atomic uint64_t own[STK_TALLY_SLOTS];
 static _Atomic(struct stk_tally *) shared;
+static _Atomic int own_rank = STK_RANK_NONE; /* of this process, at the last beginning of a pass */
 
 /* join(run): also counts in the tally of that run's file. Returns true if there is one. */
 PyObject *core_join(PyObject *module, PyObject *run)
@@ -75,6 +77,7 @@ PyObject *core_begin_pass(PyObject *module, PyObject *arguments)
         const struct stk_tally_pass pass = {
             .begun_ns = begun_ns, .expected = expected, .workers = workers};
         stk_tally_begin_pass(tally, loader, number, &pass);
+        atomic_store(&own_rank, stk_rank_own());
     }
     Py_RETURN_NONE;
 }
@@ -95,7 +98,7 @@ PyObject *core_add_pass(PyObject *module, PyObject *arguments)
                                             .waited_ns = waited_ns,
                                             .samples = samples,
                                             .batches = batches};
-        stk_tally_add_pass(tally, loader, number, &pass);
+        stk_tally_add_pass(tally, loader, number, atomic_load(&own_rank), &pass);
     }
     Py_RETURN_NONE;
 }

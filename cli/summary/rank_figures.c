@@ -1,0 +1,135 @@
+#include "cli/summary/rank_figures.h"
+
+#include <stdlib.h>
+
+#include "cli/out/summary_lines.h"
+#include "cli/summary/metrics.h"
+
+#define MOST        (2 * STK_RANKS) /* the run and its tally may have seen others first */
+#define MARKED_S    1.0
+#define MARKED_PART 0.10 /* of the time of its passes */
+
+struct rank {
+    int rank;
+    struct stk_run_counts counts;
+    uint64_t opens[STK_COUNT_KINDS]; /* of all epochs */
+    struct stk_tally_rank passes;
+};
+
+struct ranks {
+    unsigned count;
+    struct rank all[MOST];
+};
+
+static struct rank *find(struct ranks *ranks, int rank)
+{
+    for (unsigned i = 0; i < ranks->count; i++) {
+        if (ranks->all[i].rank == rank) {
+            return &ranks->all[i];
+        }
+    }
+    struct rank *new = &ranks->all[ranks->count++];
+    *new = (struct rank){.rank = rank};
+    return new;
+}
+
+static int by_rank(const void *one, const void *other)
+{
+    int a = ((const struct rank *)one)->rank, b = ((const struct rank *)other)->rank;
+    return (a > b) - (a < b);
+}
+
+static int by_waited(const void *one, const void *other)
+{
+    uint64_t a = ((const struct rank *)one)->passes.waited_ns;
+    uint64_t b = ((const struct rank *)other)->passes.waited_ns;
+    return (a > b) - (a < b);
+}
+
+static void add_opens(uint64_t sums[STK_COUNT_KINDS], const struct stk_run_counts *counts)
+{
+    for (unsigned epoch = 0; epoch < STK_RUN_EPOCHS; epoch++) {
+        for (unsigned kind = 0; kind < STK_COUNT_KINDS; kind++) {
+            sums[kind] += counts->epochs[epoch][kind];
+        }
+    }
+}
+
+/* Gathers what ranks have opened. A shell or launcher that opened nothing is none. */
+static void gather_opens(struct ranks *ranks, const struct stk_run *run)
+{
+    for (unsigned row = 0; row < STK_RANKS; row++) {
+        struct rank rank = {.rank = STK_RANK_NONE};
+        rank.rank = stk_run_read_rank(run, row, &rank.counts);
+        add_opens(rank.opens, &rank.counts);
+        if (rank.opens[STK_COUNT_OPENS] > 0 || rank.counts.blocks[STK_BLOCK_READS] > 0) {
+            ranks->all[ranks->count++] = rank;
+        }
+    }
+}
+
+static void gather_passes(struct ranks *ranks, const struct stk_tally *tally)
+{
+    for (unsigned row = 0; row < STK_RANKS; row++) {
+        struct stk_tally_rank passes;
+        int rank = stk_tally_read_rank(tally, row, &passes);
+        if (rank != STK_RANK_NONE) {
+            find(ranks, rank)->passes = passes;
+        }
+    }
+}
+
+static void gather(struct ranks *ranks, const struct session *session)
+{
+    ranks->count = 0;
+    gather_opens(ranks, &session->run);
+    gather_passes(ranks, session->tally);
+}
+
+static void write_one(struct json *json, const struct rank *rank)
+{
+    const struct figures figures = {.counts = &rank->counts};
+    json_object(json, NULL);
+    json_integer(json, "rank", rank->rank);
+    json_count(json, "samples", rank->passes.samples);
+    json_count(json, "batches", rank->passes.batches);
+    json_seconds(json, "seconds", rank->passes.lasted_ns);
+    json_seconds(json, "waited_s", rank->passes.waited_ns);
+    metrics_write_epoch(json, rank->opens);
+    metrics_write_object(json, "blocks", METRIC_BLOCKS, &figures);
+    json_end(json);
+}
+
+void rank_figures_write_json(struct json *json, const struct session *session)
+{
+    struct ranks ranks;
+    gather(&ranks, session);
+    if (ranks.count < 2) {
+        return;
+    }
+    qsort(ranks.all, ranks.count, sizeof ranks.all[0], by_rank);
+    json_list(json, "ranks");
+    for (unsigned i = 0; i < ranks.count; i++) {
+        write_one(json, &ranks.all[i]);
+    }
+    json_end(json);
+}
+
+/* The median of two ranks is that of the other one. */
+void rank_figures_add_line(const struct session *session)
+{
+    struct ranks ranks;
+    gather(&ranks, session);
+    if (ranks.count < 2) {
+        return;
+    }
+    qsort(ranks.all, ranks.count, sizeof ranks.all[0], by_waited);
+    const struct rank *longest = &ranks.all[ranks.count - 1];
+    double waited_s = (double)longest->passes.waited_ns / 1e9;
+    double usual_s = (double)ranks.all[(ranks.count - 1) / 2].passes.waited_ns / 1e9;
+    double more_s = waited_s - usual_s;
+    if (more_s >= MARKED_S && more_s >= MARKED_PART * (double)longest->passes.lasted_ns / 1e9) {
+        lines_add(TIMES, "  rank %d waited longest for data: %.1f s (median of %u ranks: %.1f s)",
+                  longest->rank, waited_s, ranks.count, usual_s);
+    }
+}
