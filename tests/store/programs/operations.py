@@ -2,9 +2,10 @@
 
     operations.py CONTROL DIRECTORY EPOCHS HOW WORKERS
 
-So many processes share each epoch, in another order each time. Prints a line of JSON for each. It
-has a digest of its pixels, the names of the files that were served from their forms, and the
-epoch's cost in opens and operations. CONTROL is slowfs's. HOW is `path` or `file`; `folder` (by the
+So many processes share each epoch, in another order each time. From the second epoch on, the first one that
+makes no form is the last: each later epoch would be like it. Prints a line of JSON for each. It
+has a digest of its pixels, the names of the files that were served from their forms, how many forms
+it made, and the epoch's cost in opens and operations. CONTROL is slowfs's. HOW is `path` or `file`; `folder` (by the
 loader of torchvision's ImageFolder), `decode` (by stoker.decode), `feed` (by a thread of a Feed).
 `read`: nothing is decoded, and they are served from entries. `plain` needs no Stoker, and prints
 what each file costs, to open, to decode and to read."""
@@ -38,22 +39,23 @@ def pixels(path, how):
 
 
 def see(task):
-    """(name, digest, whether it was served)"""
+    """(name, digest, whether it was served, how many forms were made)"""
     path, how = task
     return os.path.basename(path), *(see_bytes(path) if how == "read" else see_pixels(path, how))
 
 
 def see_pixels(path, how):
     from stoker import _core
-    before = _core.counts()["unread"]
+    before = _core.counts()
     digest = digest_of(pixels(path, how))
-    return digest, _core.counts()["unread"] > before
+    now = _core.counts()
+    return digest, now["unread"] > before["unread"], now["forms"] - before["forms"]
 
 
 def see_bytes(path):
     """An entry is on another mount."""
     with open(path, "rb") as file:
-        return digest_of(file.read()), mount_of(file.fileno()) != mount_of(top)
+        return digest_of(file.read()), mount_of(file.fileno()) != mount_of(top), 0
 
 
 def mount_of(fd):
@@ -68,8 +70,9 @@ def see_all(control, paths, how, pool):
     before = control.settled_counts()
     seen = sorted(pool.map(see, [(path, how) for path in paths], chunksize=4))
     cost = control.settled_counts() - before
-    return {"pixels": digest_of("".join(digest for _, digest, _ in seen).encode()),
-            "served": [name for name, _, is_served in seen if is_served],
+    return {"pixels": digest_of("".join(digest for _, digest, *_ in seen).encode()),
+            "served": [name for name, _, is_served, _ in seen if is_served],
+            "made": sum(made for *_, made in seen),
             "opens": cost["open"], "operations": cost.file_ops}
 
 
@@ -105,9 +108,12 @@ def main():
     if how == "plain":
         return print(json.dumps(see_plainly(control, paths)))
     with multiprocessing.get_context("fork").Pool(int(workers)) as pool:
-        for _ in range(int(epochs)):
+        for number in range(int(epochs)):
             orders = dice.sample(paths, len(paths))
-            print(json.dumps(see_all(control, orders, how, pool)), flush=True)
+            told = see_all(control, orders, how, pool)
+            print(json.dumps(told), flush=True)
+            if number > 0 and how != "read" and told["made"] == 0:
+                return
 
 
 if __name__ == "__main__":
