@@ -4,6 +4,7 @@ They run by any Python with torchvision: Debian's in `make test`, PyPI's newest 
 `make test-newest`.
 """
 
+import functools
 import json
 import os
 import pathlib
@@ -53,20 +54,30 @@ def store(tmp_path):
 def tell(tmp_path_factory):
     """`tell(how, program, argument...)` returns a program's output, a dictionary, run "plainly",
     "hooked" (as `stoker run` would) or "decoding" (hooked, but with torchvision's own functions).
-    With lines=True it returns its lines."""
+    With lines=True it returns its lines. Without the hook a program runs once, and its output is
+    remembered."""
     home = str(tmp_path_factory.mktemp("home"))  # so that Pillow is examined here
     clean = {key: value for key, value in os.environ.items()
              if not key.startswith("STOKER_") and key not in ("PYTHONPATH", "LD_PRELOAD")}
     clean.update(HOME=home, XDG_CACHE_HOME=home + "/.cache", OMP_NUM_THREADS="1")
 
-    def run(how, program, *arguments, env=None, lines=False):
-        more = {} if how == "plainly" else {"PYTHONPATH": str(PACKAGE / "site.zip")}
+    def run(how, program, arguments, more):
+        more = dict(more)
+        if how != "plainly":
+            more["PYTHONPATH"] = str(PACKAGE / "site.zip")
         if how == "decoding":
             more["STOKER_TORCHVISION"] = "off"
         done = subprocess.run(
             [sys.executable, "-B", str(HERE / "programs" / program), *map(str, arguments)],
-            env={**clean, **more, **(env or {})}, text=True, timeout=1200, stdin=subprocess.DEVNULL,
+            env={**clean, **more}, text=True, timeout=1200, stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         assert done.returncode == 0, done.stderr[-4000:]
-        return done.stdout.splitlines() if lines else json.loads(done.stdout)
-    return run
+        return done.stdout
+
+    plainly = functools.cache(functools.partial(run, "plainly"))
+
+    def tell(how, program, *arguments, env=None, lines=False):
+        more = tuple((env or {}).items())
+        said = plainly(program, arguments, more) if how == "plainly" else run(how, program, arguments, more)
+        return said.splitlines() if lines else json.loads(said)
+    return tell
