@@ -22,6 +22,8 @@ KIB, MIB = 1 << 10, 1 << 20
 class Sampler:
     """Looks at a tier again and again while a block runs, and keeps the most it saw."""
 
+    between_s = 0.01  # without a pause it would keep a processor from the job; what is too much stays for longer
+
     def __init__(self, home, ask=None):
         self._home, self._ask = home, ask
         self._stop = threading.Event()
@@ -30,7 +32,7 @@ class Sampler:
         self.most_told = [0, 0]
 
     def _watch(self):
-        while not self._stop.is_set():
+        while not self._stop.wait(self.between_s):
             used = walk_used(self._home)
             self.most_bytes = max(self.most_bytes, used[0])
             self.most_inodes = max(self.most_inodes, used[1])

@@ -29,6 +29,8 @@ class Most(Sampler):
     included. It takes the least of several looks in a row. An ext4 subtracts one number from
     another, and for a moment counts blocks twice that are just being taken."""
 
+    between_s = 0.001
+
     def __init__(self, path):
         super().__init__(path)
         self._before = self._used()
@@ -39,7 +41,7 @@ class Most(Sampler):
         return (told.f_blocks - told.f_bfree) * told.f_frsize
 
     def _watch(self):
-        while not self._stop.is_set():
+        while not self._stop.wait(self.between_s):
             self._last.append(self._used() - self._before)
             self.most_bytes = max(self.most_bytes, min(self._last))
             self.looks += 1

@@ -1,4 +1,5 @@
-"""JPEGs of arithmetic coding: what comes of each, at which step. Argument: a directory of them.
+"""JPEGs of arithmetic coding: what comes of each, at which step. Arguments: a directory of them, and
+every how many tenths of each it is cut.
 
 Pillow hands its decoder a file in pieces, and arithmetic coding cannot stop between two of them.
 So what comes of a file depends on the size of the pieces, which a program can choose.
@@ -13,7 +14,8 @@ from cases import CASES, Image, case
 from PIL import ImageFile
 from steps import steps
 
-DIRECTORY = sys.argv[1]
+DIRECTORY, TENTHS = sys.argv[1], int(sys.argv[2])
+del sys.argv[2]
 NAMES = sorted(os.listdir(DIRECTORY))
 
 
@@ -26,7 +28,7 @@ for name in NAMES:
     data = content(name)
     CASES[name] = lambda data=data: steps(data)
     CASES[f"{name}, by its name"] = lambda data=data: steps(data, as_file=True)
-    for part in range(1, 10):
+    for part in range(1, 10, TENTHS):
         CASES[f"{name} cut at {part}/10"] = lambda data=data, part=part: steps(
             data[:len(data) * part // 10])
 
