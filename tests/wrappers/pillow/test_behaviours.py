@@ -105,14 +105,14 @@ def test_streams(compare, written, jpegs, arithmetic):
 
 def test_threads_and_forks(ask, jpegs):
     """For a minute each with STOKER_ALL=1."""
-    plain, _ = ask(False, "threads.py", jpegs, 1)
-    hooked, counts = ask(True, "threads.py", jpegs, 60 if ALL else 2)
+    plain, _ = ask(False, "threads.py", jpegs, 0, "alone")
+    hooked, counts = ask(True, "threads.py", jpegs, 60 if ALL else 1)
     assert plain["alone"] == hooked["alone"]
     assert hooked["together"][1] == ["list", []], hooked["together"]
     assert hooked["forked_while_decoding"][1] == ["tuple", [["list", []], ["list", ["0"]]]], hooked
     assert counts["cases"]["together"] > 100 and counts["cases"]["forked_while_decoding"] > 20
     record("Pillow under the hook", "8 threads, and forks beside them", PIL.__version__,
-           "a minute each" if ALL else "2 seconds each", "same")
+           "a minute each" if ALL else "a second each", "same")
 
 
 def test_resizes(compare, jpegs):

@@ -43,14 +43,14 @@ def test_sequences(compare, jpegs, store):
 
 
 def test_threads_and_forks(ask, jpegs, store):
-    plain, _ = ask(False, "threads.py", jpegs, 1)
-    hooked, counts = ask(True, "threads.py", jpegs, 60 if ALL else 2, env=store)
+    plain, _ = ask(False, "threads.py", jpegs, 0, "alone")
+    hooked, counts = ask(True, "threads.py", jpegs, 60 if ALL else 1, env=store)
     assert plain["alone"] == hooked["alone"]
     assert hooked["together"][1] == ["list", []], hooked["together"]
     assert hooked["forked_while_decoding"][1] == ["tuple", [["list", []], ["list", ["0"]]]], hooked
     assert counts["from_forms"] > 100 and counts["unread_cases"]["together"] > 50
     record("Pillow under the hook", "8 threads, and forks beside them, from forms", PIL.__version__,
-           "a minute each" if ALL else "2 seconds each", "same")
+           "a minute each" if ALL else "a second each", "same")
 
 
 # Where Pillow reads the file itself: the program has changed how, no pixels are wanted, or the file
