@@ -151,10 +151,11 @@ include tests/tests.mk
 # The README's second command: installs what is missing, then everything but the newest PyPI world.
 # T=name runs the tests whose name holds it, of whatever kind.
 # Root's machine may be new: most of what the tests need is installed while everything is built.
+# That takes longer than to build: what the sanitizers need is built meanwhile as well.
 test: ## run all tests (T=name: those with that name)
 	@scripts/deps.sh build programs $(if $(filter-out 0,$(shell id -u)),test wild)
 	@scripts/deps.sh test wild & packages=$$!; \
-		$(MAKE) --no-print-directory -j$(shell nproc) test-programs; built=$$?; \
+		$(MAKE) --no-print-directory -j$(shell nproc) test-programs $(if $(T),,san-programs); built=$$?; \
 		wait $$packages && exit $$built
 	@scripts/test.sh $(T)
 

@@ -390,3 +390,14 @@ check: test-programs ## before each commit: unit tests, the interposed symbols, 
 .PHONY: test-programs
 test-programs: all $(B)/slowfs $(B)/tests/unit $(B)/tests/hammer $(PRELOAD_PROGRAMS) \
 	$(FAULTS_PROGRAMS) $(CPYTHON_PROGRAMS) $(KILLS_PROGRAMS) $(NEIGHBOURS_PROGRAMS) $(CHAOS_PROGRAMS)
+
+# `make test` builds these while it installs packages: programs of the sanitizers' parts, and fuzzers. Clang may be such
+# a package, so the fuzzers that it compiles are built later.
+SAN_PROGRAMS = $(B)/libstoker.so $(FRAMES_PROGRAMS) $(if $(findstring thread,$(SAN)),$(B)/tests/hammer,$(B)/tests/unit \
+	$(addprefix $(B)/tests/fuzz-,$(filter-out $(LIBFUZZER_TARGETS),$(FUZZ_TARGETS))))
+SANITIZERS := address$(comma)undefined thread
+.PHONY: san-programs programs-of-san $(SANITIZERS:%=programs-of-%)
+programs-of-san: $(SAN_PROGRAMS)
+$(SANITIZERS:%=programs-of-%): programs-of-%:
+	@$(MAKE) --no-print-directory SAN=$* programs-of-san
+san-programs: $(SANITIZERS:%=programs-of-%)
