@@ -101,7 +101,7 @@ def _looked_up(image, tables, kind):
 
 
 def _looked_up_own(image, tables, kind):
-    core = _core_of(image, operate.BANDS) if _is_pillows(image) and operations_check.proves(kind) else None
+    core = _core_of(image, operate.BANDS) if operations_check.proves(kind) else None
     new = None if core is None else _counted(operate.look_up_own(core, tables))
     return None if new is None else image._new(new)
 
@@ -116,17 +116,17 @@ def _pointed(image, lut, mode=None):
 
 
 def _inverted(image):
-    return _looked_up(image, operate.inverse(), "invert") if _is_pillows(image) else None
+    return _looked_up(image, operate.inverse(), "invert")
 
 
 def _solarized(image, threshold=128):
-    if type(threshold) not in _NUMBERS or not isfinite(threshold) or not _is_pillows(image):
+    if type(threshold) not in _NUMBERS or not isfinite(threshold):
         return None
     return _looked_up(image, operate.solarized(threshold), "solarize")
 
 
 def _posterized(image, bits):
-    if type(bits) is not int or not 1 <= bits <= 8 or not _is_pillows(image):
+    if type(bits) is not int or not 1 <= bits <= 8:
         return None
     return _looked_up(image, operate.posterized(bits), "posterize")
 
@@ -139,6 +139,10 @@ def _spread(image, cutoff=0, ignore=None, mask=None, preserve_tone=False):
 
 def _evened_out(image, mask=None):
     return None if mask is not None else _looked_up_own(image, operate.EVEN, "equalize")
+
+
+_IMAGE_OPS = (("invert", _inverted), ("solarize", _solarized), ("posterize", _posterized), ("autocontrast", _spread),
+              ("equalize", _evened_out))
 
 
 # ---- core images ----
@@ -210,6 +214,11 @@ def _or_pillows(owner, name, ours):
     return function
 
 
+def _of_pillows(ours):
+    """Returns a function of ImageOps that leaves images with functions of the program's to Pillow."""
+    return lambda image, *arguments, **named: ours(image, *arguments, **named) if _is_pillows(image) else None
+
+
 def _transformer(plain):
     def transformer(*arguments, **named):
         if attempt(_warped, *arguments, **named) is None:
@@ -222,9 +231,7 @@ def install(replace):
     for owner, name, ours in ((Image, "blend", blended), (ImageFilter.BuiltinFilter, "filter", _filtered),
                               (ImageFilter.GaussianBlur, "filter", _by_gaussian),
                               (ImageFilter.BoxBlur, "filter", _by_box), (Image.Image, "point", _pointed),
-                              (ImageOps, "invert", _inverted), (ImageOps, "solarize", _solarized),
-                              (ImageOps, "posterize", _posterized), (ImageOps, "autocontrast", _spread),
-                              (ImageOps, "equalize", _evened_out)):
+                              *((ImageOps, name, _of_pillows(ours)) for name, ours in _IMAGE_OPS)):
         replace(owner, name, _or_pillows(owner, name, ours), f"{owner.__name__}.{name}")
     global _hooked_point
     _hooked_point = Image.Image.point

@@ -28,7 +28,7 @@ def proves(kind):
     global _proven
     if _proven is None:
         _proven = frozenset()  # so Pillow's functions do all themselves meanwhile
-        _proven = _remembered() or _find_out()
+        _proven = answers.proven(_name, _KINDS, lambda kind: all(_KINDS[kind]()))
     return kind in _proven
 
 
@@ -168,27 +168,5 @@ _KINDS.update({before + after: lambda before=before, after=after: _converts(befo
                for before, after in operate.CONVERSIONS})
 
 
-def _holds(comparisons):
-    try:
-        return all(comparisons())
-    except Exception:
-        return False
-
-
-def _find_out():
-    found = frozenset(kind for kind, comparisons in _KINDS.items() if _holds(comparisons))
-    answers.remember(_name(), " ".join(sorted(found)))
-    return found
-
-
-# ---- remembering ----
-
 def _name():
     return answers.name_of("operations", versions.PIL.__version__, [], [Image.core.__file__])
-
-
-def _remembered():
-    try:
-        return answers.remembered(_name(), lambda text: frozenset(text.split()))
-    except Exception:
-        return None

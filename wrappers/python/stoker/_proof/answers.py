@@ -11,6 +11,19 @@ import os
 from .. import _core
 
 
+def proven(make_name, kinds, holds):
+    """Returns those of the kinds for which holds() is true. The first process asks it, and the answer is kept under the
+    name that make_name() returns. A kind for which holds() fails is not among them."""
+    kinds = tuple(kinds)
+    name = _result(make_name)
+    found = name and remembered(name, lambda text: _kinds_in(text, kinds))
+    if found is None:
+        found = frozenset(kind for kind in kinds if _result(holds, kind))
+        if name:
+            remember(name, " ".join(sorted(map(str, found))))
+    return found
+
+
 def name_of(library, version, parts, files):
     """Returns the file name under which an answer is kept. `files` are those of the library; _core's is always one of them. Raises
     OSError."""
@@ -40,6 +53,23 @@ def remember(name, text):
             return _write(place, name, text)
         except OSError:
             continue
+
+
+def _result(function, *arguments):
+    """Returns None if the function fails, whatever the error: that is an answer, too."""
+    try:
+        return function(*arguments)
+    except Exception:
+        return None
+
+
+def _kinds_in(text, kinds):
+    """Raises ValueError if the text names anything else."""
+    words = text.split()
+    found = frozenset(kind for kind in kinds if str(kind) in words)
+    if len(found) != len(words):
+        raise ValueError(text)
+    return found
 
 
 def _processor():
