@@ -173,6 +173,14 @@ static const char *value_of(enum stk_option option)
 
 /* ---- forms of values ---- */
 
+bool stk_option_split_place(const char *value, unsigned long *length, int64_t *bytes)
+{
+    const char *colon = strrchr(value, ':');
+    *length = colon != NULL ? (unsigned long)(colon - value) : strlen(value);
+    *bytes = -1;
+    return colon == NULL || stk_text_parse_size(colon + 1, bytes) == 0;
+}
+
 /* Sets `out` to which of the names, which bars separate, the value is. */
 static bool parse_choice(const char *names, const char *value, int64_t *out)
 {
@@ -202,8 +210,8 @@ static bool parse_size(const char *argument, const char *value, int64_t *out)
 static bool parse_directory(const char *argument, const char *value, int64_t *out)
 {
     (void)argument;
-    const char *colon = strrchr(value, ':');
-    return colon == NULL || stk_text_parse_size(colon + 1, out) == 0;
+    unsigned long length;
+    return stk_option_split_place(value, &length, out);
 }
 
 /* The forms that are checked, by how the table writes them. Settings of the decoder are not: there

@@ -88,6 +88,10 @@ void stk_options_read(struct stk_options *out);
 /* Checks one value. Returns NULL if it is good, else what is wrong and what to write instead. */
 const char *stk_option_complaint(enum stk_option option, const char *value);
 
+/* Takes the value of STOKER_DECODED, "DIR[:SIZE]", apart at its last colon: sets the length of DIR,
+ * and the bytes, -1 without a SIZE. Returns false if the SIZE is none. */
+bool stk_option_split_place(const char *value, unsigned long *length, int64_t *bytes);
+
 /* Takes the next path off a STOKER_PATHS list into `out` (bytes large), undoing the backslashes.
  * Returns false at the end of the list. Skips a path that does not fit. */
 bool stk_options_next_path(const char **list, char *out, unsigned long bytes);

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/local.h"
+#include "base/options.h"
 #include "base/trusted_path.h"
 #include "cli/args/covered_paths.h"
 #include "cli/args/refusal.h"
@@ -106,8 +107,9 @@ static const char *lack_of(enum detached_state state, const struct place_finding
 bool samples_place_check(const struct request *request, const char *value)
 {
     struct place_findings found;
-    const char *colon = strrchr(value, ':');
-    size_t length = colon != NULL ? (size_t)(colon - value) : strlen(value);
+    int64_t bytes;
+    size_t length;
+    stk_option_split_place(value, &length, &bytes);
     char *directory = must_format("%.*s", (int)length, value);
     paths_cut_slashes(directory);
     enum detached_state state = detached_ask(look_at, directory, &found, sizeof found, PATIENCE_MS);

@@ -31,12 +31,13 @@ static const struct known_kind directories = {"decoded", is_own};
  * The caller frees. */
 static char *directory_of(const char *value)
 {
-    const char *slash = strrchr(value, '/');
-    const char *colon = slash != NULL ? strchr(slash, ':') : NULL;
-    size_t length = colon != NULL ? (size_t)(colon - value) : strlen(value);
+    int64_t bytes;
+    size_t length;
+    stk_option_split_place(value, &length, &bytes);
     char *named = must_format("%.*s", (int)length, value);
-    char *canonical = slash != NULL ? realpath(named, NULL) : NULL;
-    if (slash != NULL && canonical == NULL && *value == '/') {
+    bool is_path = strchr(named, '/') != NULL;
+    char *canonical = is_path ? realpath(named, NULL) : NULL;
+    if (is_path && canonical == NULL && *value == '/') {
         canonical = must_copy(named);
     }
     free(named);

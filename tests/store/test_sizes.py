@@ -1,4 +1,4 @@
-"""Sizes are read twice: by the command in C (base/text.c) and by the package in Python."""
+"""The command and the package read the same sizes (base/text.c), in a tier's budget and in STOKER_DECODED."""
 
 
 import pytest
@@ -16,9 +16,9 @@ SIZES = ["33554432", "40960000", "65536K", "65536k", "60G", "1.5T", "200M", "200
 
 
 def read_by_package(text):
-    from stoker._store.samples import parse_size
+    from stoker import _samples_core
     try:
-        return parse_size(text)
+        return _samples_core.place(f"/directory:{text}")[1]
     except ValueError:
         return None
 

@@ -4,6 +4,7 @@
  */
 #include <string.h>
 
+#include "base/options.h"
 #include "base/tally.h"
 #include "store/content_hash.h"
 #include "wrappers/python/core/common/limited_api.h"
@@ -38,6 +39,26 @@ static int take_key(PyObject *object, void *key)
     }
     PyBuffer_Release(&bytes);
     return fits;
+}
+
+/* place(setting): (directory, bytes) of STOKER_DECODED, -1 bytes without a size; ValueError. */
+static PyObject *samples_place(PyObject *module, PyObject *arguments)
+{
+    PyObject *setting, *place = NULL;
+    size_t length;
+    int64_t bytes;
+    if (!PyArg_ParseTuple(arguments, "O&", PyUnicode_FSConverter, &setting)) {
+        return NULL;
+    }
+    const char *value = PyBytes_AsString(setting);
+    if (stk_option_split_place(value, &length, &bytes)) {
+        PyObject *directory = PyUnicode_DecodeFSDefaultAndSize(value, (Py_ssize_t)length);
+        place = Py_BuildValue("NL", directory, (long long)bytes);
+    } else {
+        PyErr_Format(PyExc_ValueError, "'%s' is no size", value + length + 1);
+    }
+    Py_DECREF(setting);
+    return place;
 }
 
 /* open(directory, budget): the store, for as long as the process lives; OSError. */
@@ -169,15 +190,11 @@ static PyObject *samples_key(PyObject *module, PyObject *arguments)
 }
 
 static PyMethodDef methods[] = {
-    {"open", samples_open, METH_VARARGS, NULL},
-    {"join", samples_join, METH_VARARGS, NULL},
-    {"get", samples_get, METH_VARARGS, NULL},
-    {"put", samples_put, METH_VARARGS, NULL},
-    {"flush", samples_flush, METH_O, NULL},
-    {"counts", samples_counts, METH_O, NULL},
-    {"key", samples_key, METH_VARARGS, NULL},
-    {"void", samples_void, METH_VARARGS, NULL},
-    {NULL, NULL, 0, NULL},
+    {"place", samples_place, METH_VARARGS, NULL}, {"open", samples_open, METH_VARARGS, NULL},
+    {"join", samples_join, METH_VARARGS, NULL},   {"get", samples_get, METH_VARARGS, NULL},
+    {"put", samples_put, METH_VARARGS, NULL},     {"flush", samples_flush, METH_O, NULL},
+    {"counts", samples_counts, METH_O, NULL},     {"key", samples_key, METH_VARARGS, NULL},
+    {"void", samples_void, METH_VARARGS, NULL},   {NULL, NULL, 0, NULL},
 };
 
 static struct PyModuleDef definition = {

@@ -9,7 +9,6 @@ the store may use at any moment.
 import atexit
 import importlib
 import os
-import re
 import shutil
 import sys
 import time
@@ -18,7 +17,6 @@ import warnings
 from .. import _core
 from . import setting
 
-_SIZE = re.compile(r"([0-9]+)(?:\.([0-9]*))?(?:([KMGTPkmgtp])i?)?B?")
 _PATIENCE_S = 0.5
 _SHARE = 4  # without a size the store may use a quarter of the free room
 _COUNTS = "gets", "hits", "puts", "bytes", "refused", "damaged", "used_bytes"
@@ -62,25 +60,13 @@ class Store:
         return dict(zip(_COUNTS, self._core.counts(self._handle)))
 
 
-def parse_size(text):
-    """Returns the bytes of '512M' and the like, as the command reads them (base/text.c). Raises ValueError."""
-    found = _SIZE.fullmatch(text)
-    if not found:
-        raise ValueError(f"{text!r} is no size")
-    whole, fraction, unit = found.groups()
-    one = 1024 ** " KMGTP".index((unit or " ").upper())
-    if int(whole) >= (1 << 62) // one:
-        raise ValueError(f"{text!r} is no size")
-    return int(whole) * one + int(int(f"{fraction or ''}000000000"[:9]) / 1e9 * one)
-
-
 def _setting(value):
     """Returns (directory, bytes) of STOKER_DECODED."""
-    directory, colon, size = value.rpartition(":")
-    if colon:
-        return directory, parse_size(size)
-    os.makedirs(value, mode=0o700, exist_ok=True)
-    return value, shutil.disk_usage(value).free // _SHARE
+    directory, size = importlib.import_module(".._samples_core", __package__).place(value)
+    if size >= 0:
+        return directory, size
+    os.makedirs(directory, mode=0o700, exist_ok=True)
+    return directory, shutil.disk_usage(directory).free // _SHARE
 
 
 def _write_the_rest():
