@@ -165,10 +165,21 @@ const struct stk_option_row stk_option_table[STK_OPTION_COUNT] = {
                                "The names of these runs. Not for setting by hand."},
 };
 
-static const char *value_of(enum stk_option option)
+const char *stk_option_value(enum stk_option option)
 {
     const char *value = getenv(stk_option_table[option].variable);
-    return value != NULL && *value != '\0' ? value : stk_option_table[option].otherwise;
+    return value != NULL && *value != '\0' ? value : NULL;
+}
+
+static const char *value_of(enum stk_option option)
+{
+    const char *value = stk_option_value(option);
+    return value != NULL ? value : stk_option_table[option].otherwise;
+}
+
+bool stk_option_is(enum stk_option option, const char *value)
+{
+    return strcmp(value_of(option), value) == 0;
 }
 
 /* ---- forms of values ---- */
@@ -270,11 +281,6 @@ static int64_t number_of(enum stk_option option)
     return number;
 }
 
-static bool is_off(enum stk_option option)
-{
-    return strcmp(value_of(option), "off") == 0;
-}
-
 void stk_options_read(struct stk_options *out)
 {
     out->paths = value_of(STK_OPTION_PATHS);
@@ -288,11 +294,11 @@ void stk_options_read(struct stk_options *out)
     out->whole_bytes = number_of(STK_OPTION_WHOLE);
     out->block_bytes = number_of(STK_OPTION_BLOCK);
     out->readahead_bytes = number_of(STK_OPTION_READAHEAD);
-    out->leaves_files = is_off(STK_OPTION_FILES);
+    out->leaves_files = stk_option_is(STK_OPTION_FILES, "off");
     out->listings =
         out->leaves_files ? STK_LISTINGS_OFF : (enum stk_listings)number_of(STK_OPTION_LISTINGS);
-    out->reads_ahead = !is_off(STK_OPTION_AHEAD);
-    out->completes = !is_off(STK_OPTION_COMPLETE);
+    out->reads_ahead = !stk_option_is(STK_OPTION_AHEAD, "off");
+    out->completes = !stk_option_is(STK_OPTION_COMPLETE, "off");
     out->rank = stk_rank_own();
 }
 

@@ -85,6 +85,12 @@ struct stk_options {
  * another thread. */
 void stk_options_read(struct stk_options *out);
 
+/* Returns the value of an option's variable, which belongs to the environment; NULL where it is
+ * unset or empty. */
+const char *stk_option_value(enum stk_option option);
+/* Returns true if an option has this value, or has it by default. */
+bool stk_option_is(enum stk_option option, const char *value);
+
 /* Checks one value. Returns NULL if it is good, else what is wrong and what to write instead. */
 const char *stk_option_complaint(enum stk_option option, const char *value);
 

@@ -84,7 +84,7 @@ static void hold_streams(void)
 /* Sets a variable that the user has set by its older name only. */
 static void adopt_older_names(void)
 {
-    const char *value = getenv(stk_option_table[STK_OPTION_OLDER_SAMPLES].variable);
+    const char *value = stk_option_value(STK_OPTION_OLDER_SAMPLES);
     if (value != NULL) {
         setenv(stk_option_table[STK_OPTION_SAMPLES].variable, value, 0);
     }

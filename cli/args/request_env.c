@@ -35,9 +35,9 @@ void request_set(enum stk_option option, const char *value)
 /* Puts the value of `before` in front of a list: PATH[:PATH]... */
 static void put_before(enum stk_option list, enum stk_option before)
 {
-    const char *value = getenv(stk_option_table[list].variable);
-    const char *first = getenv(stk_option_table[before].variable);
-    if (first != NULL && *first != '\0') {
+    const char *value = stk_option_value(list);
+    const char *first = stk_option_value(before);
+    if (first != NULL) {
         char *both = must_format("%s:%s", first, value != NULL ? value : "");
         request_set(list, both);
         free(both);
@@ -47,8 +47,7 @@ static void put_before(enum stk_option list, enum stk_option before)
 /* Exports the paths and names of the runs around this one, to which processes report changes. */
 static void export_outer(void)
 {
-    const char *run = getenv(stk_option_table[STK_OPTION_RUN].variable);
-    if (run != NULL && *run != '\0') {
+    if (stk_option_value(STK_OPTION_RUN) != NULL) {
         put_before(STK_OPTION_OUTER_PATHS, STK_OPTION_PATHS);
         put_before(STK_OPTION_OUTER_RUNS, STK_OPTION_RUN);
     }

@@ -88,8 +88,8 @@ static void settle_samples_place(struct request *request)
 
 static void settle_samples(struct request *request)
 {
-    const char *value = getenv(stk_option_table[STK_OPTION_SAMPLES].variable);
-    if (request->samples == NULL && value != NULL && *value != '\0') {
+    const char *value = stk_option_value(STK_OPTION_SAMPLES);
+    if (request->samples == NULL && value != NULL) {
         request->samples_kind = SAMPLES_AS_SET;
         stores_remember(value);
     }
@@ -227,10 +227,9 @@ static void check_environment(void)
 {
     for (int i = 0; i < STK_OPTION_COUNT; i++) {
         const struct stk_option_row *row = &stk_option_table[i];
-        const char *value = getenv(row->variable);
-        const char *complaint = value != NULL && *value != '\0'
-                                    ? stk_option_complaint((enum stk_option)i, value)
-                                    : NULL;
+        const char *value = stk_option_value((enum stk_option)i);
+        const char *complaint =
+            value != NULL ? stk_option_complaint((enum stk_option)i, value) : NULL;
         if (complaint != NULL) {
             die("%s=%s: %s", row->variable, value, complaint);
         }
@@ -254,23 +253,17 @@ static void say_misspelled(void)
     }
 }
 
-static bool is_set_to(enum stk_option option, const char *wanted)
-{
-    const char *value = getenv(stk_option_table[option].variable);
-    return value != NULL && strcmp(value, wanted) == 0;
-}
-
 static void settle_switches(struct request *request)
 {
-    request->require_cache = request->require_cache || is_set_to(STK_OPTION_REQUIRE, "on");
-    request->no_decode = request->no_decode || is_set_to(STK_OPTION_DECODE, "off");
-    request->no_batches = request->no_batches || is_set_to(STK_OPTION_BATCHES, "off");
+    request->require_cache = request->require_cache || stk_option_is(STK_OPTION_REQUIRE, "on");
+    request->no_decode = request->no_decode || stk_option_is(STK_OPTION_DECODE, "off");
+    request->no_batches = request->no_batches || stk_option_is(STK_OPTION_BATCHES, "off");
 }
 
 static void add_paths_of_environment(struct request *request)
 {
     char path[4096];
-    const char *list = getenv(stk_option_table[STK_OPTION_PATHS].variable);
+    const char *list = stk_option_value(STK_OPTION_PATHS);
     while (list != NULL && stk_options_next_path(&list, path, sizeof path)) {
         paths_add(request, "--path ", path);
     }

@@ -242,10 +242,8 @@ static bool wants_default(const struct request *request)
 
 void request_settle_tiers(struct request *request, const char *given)
 {
-    const char *variable = getenv(stk_option_table[STK_OPTION_TIERS].variable);
-    const char *value = given != NULL ? given : variable;
-    bool named = given != NULL || (value != NULL && *value != '\0');
-    for (bool more = named; more; more = *value != '\0') {
+    const char *value = given != NULL ? given : stk_option_value(STK_OPTION_TIERS);
+    for (bool more = value != NULL; more; more = *value != '\0') {
         add_tier(request, &value, true);
     }
     if (wants_default(request)) {

@@ -31,12 +31,11 @@ static void complain(const char *given, const char *name, const char *what)
 
 void group_settle(struct request *request, const char *given)
 {
-    const char *variable = getenv(stk_option_table[STK_OPTION_SHARE].variable);
-    const char *value = given != NULL ? given : variable;
+    const char *value = given != NULL ? given : stk_option_value(STK_OPTION_SHARE);
     if (given != NULL && *given == '\0') {
         die("--share names no group: see `getent group`");
     }
-    if (value == NULL || *value == '\0') {
+    if (value == NULL) {
         return;
     }
     char *name = must_copy(value);

@@ -155,7 +155,7 @@ static int count_file(void *context, int dirfd, const char *name, unsigned depth
 /* Returns the first tier of the environment, or else that of a run without --tier. */
 static const char *first_tier(char out[PATH_MAX])
 {
-    const char *tiers = getenv(stk_option_table[STK_OPTION_TIERS].variable);
+    const char *tiers = stk_option_value(STK_OPTION_TIERS);
     snprintf(out, PATH_MAX, "%s", tiers != NULL && *tiers == '/' ? tiers : "/dev/shm");
     out[strcspn(out, ":,")] = '\0';
     return out;

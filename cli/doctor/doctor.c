@@ -108,7 +108,7 @@ static void add_paths_of_environment(char **paths)
 {
     char path[4096];
     unsigned count = 0;
-    const char *list = getenv(stk_option_table[STK_OPTION_PATHS].variable);
+    const char *list = stk_option_value(STK_OPTION_PATHS);
     while (count < MOST_PATHS && list != NULL && stk_options_next_path(&list, path, sizeof path)) {
         paths[count++] = must_copy(path);
     }

@@ -156,8 +156,7 @@ void history_list_free(struct history_list *list)
 
 bool history_is_wanted(const struct request *request)
 {
-    const char *value = getenv(stk_option_table[STK_OPTION_HISTORY].variable);
-    return !request->no_history && (value == NULL || strcmp(value, "off") != 0);
+    return !request->no_history && !stk_option_is(STK_OPTION_HISTORY, "off");
 }
 
 void history_free(struct history_record *record)

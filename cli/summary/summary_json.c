@@ -116,7 +116,7 @@ static void write_samples(struct json *json, const struct figures *figures, bool
     const struct session *session = figures->session;
     json_object(json, "samples");
     if (ours) {
-        const char *set = getenv(stk_option_table[STK_OPTION_SAMPLES].variable);
+        const char *set = stk_option_value(STK_OPTION_SAMPLES);
         json_text(json, "setting", set != NULL ? set : "");
         json_count(json, "budget_bytes", samples_budget_bytes(&session->samples));
         json_count(json, "used_bytes", samples_used_bytes(&session->samples));

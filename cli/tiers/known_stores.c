@@ -108,7 +108,7 @@ static void measure(const char *path, bool used, void *context)
 void stores_each(void (*visit)(const struct known_store *store, void *context), void *context)
 {
     static struct known_list list, remembered;
-    const char *value = getenv(stk_option_table[STK_OPTION_SAMPLES].variable);
+    const char *value = stk_option_value(STK_OPTION_SAMPLES);
     char *set = value != NULL ? directory_of(value) : NULL;
     list.count = 0;
     if (set != NULL) {

@@ -129,7 +129,7 @@ static void request_outside(struct request *request)
 {
     static struct stk_roots roots;
     static char *no_command[] = {NULL};
-    const char *paths = getenv(stk_option_table[STK_OPTION_PATHS].variable);
+    const char *paths = stk_option_value(STK_OPTION_PATHS);
     stk_roots_spell(&roots, paths != NULL ? paths : "");
     for (unsigned i = 0; i < roots.count && i + 1 < STK_REQUEST_PATHS; i++) {
         request->spelled[request->count++] = must_copy(roots.roots[i].prefix);

@@ -171,7 +171,7 @@ static void end_beside(struct session *session)
 static struct stk_tally *outer_tally(void)
 {
     char path[STK_HOME_BYTES + 300];
-    const char *outer = getenv(stk_option_table[STK_OPTION_RUN].variable);
+    const char *outer = stk_option_value(STK_OPTION_RUN);
     bool named = outer != NULL && outer[0] == '/' && stk_tally_path(path, sizeof path, outer);
     return named ? stk_tally_open(path) : NULL;
 }

@@ -237,7 +237,7 @@ static void note_store(const char *home)
 /* Adds the store that the environment names, unless it is a tier's. */
 static void note_named_store(void)
 {
-    const char *samples = getenv(stk_option_table[STK_OPTION_SAMPLES].variable);
+    const char *samples = stk_option_value(STK_OPTION_SAMPLES);
     bool known = samples == NULL || samples[0] != '/' || verifying.wanted.tier != NULL;
     for (size_t i = 0; i < verifying.stores.count && !known; i++) {
         const char *store = verifying.stores.names[i];
