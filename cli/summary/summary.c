@@ -378,8 +378,10 @@ static void add_stay(const struct figures *figures)
                         : live_count(session->home).runs > 1 ? "stays while other runs last"
                         : is_kept(figures->request, session) ? "stays until `stoker clear`"
                                                              : "removed now (--keep keeps it)";
+    char *kernel = usage_kernel_text(&session->tier);
     size_text(used, usage_of(&session->tier).used_bytes);
-    lines_add(EPOCHS, "  cache: %s in %s, %s", used, session->tier.home, until);
+    lines_add(EPOCHS, "  cache: %s in %s%s, %s", used, session->tier.home, kernel, until);
+    free(kernel);
 }
 
 static void add_run_users(const struct run_users *users)

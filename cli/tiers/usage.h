@@ -18,5 +18,9 @@ struct usage {
 struct usage usage_of(const struct stk_tier *tier);
 /* Returns "40.1 MiB of 1.2 GiB used, 18.8 MiB set aside for decoded copies". The caller frees. */
 char *usage_text(const struct stk_tier *tier);
+/* Returns ", and some 1.1 GiB of the kernel's for the files": memory for each file of a tier in
+ * memory, which no budget counts. Returns "" for a tier on a disk, and where that is less than a
+ * sixteenth of what is used. It is an estimate. The caller frees. */
+char *usage_kernel_text(const struct stk_tier *tier);
 /* Writes the tier's path, budget and use as members. */
 void usage_write_json(struct json *json, const struct stk_tier *tier);

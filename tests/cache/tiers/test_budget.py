@@ -11,7 +11,7 @@ import pytest
 
 import beneath
 from isolated import Isolated
-from jobs import HOME, Jobs, read_line, reading, wait_for
+from jobs import HOME, Jobs, in_bytes, read_line, reading, wait_for
 from origin import settle
 from usage import walk_used
 from volumes import mount_ext4
@@ -198,6 +198,24 @@ def test_more_files_than_a_small_shared_memory_can_know(jobs, place, scratch):
             room = place.run(["sh", "-c", "df -B1 --output=avail /dev/shm | tail -1"])
             assert int(room.stdout) > 32 * MIB
     assert ran.fills == 0
+
+
+@pytest.mark.parametrize("where, size, is_said", [("memory", 1, True), ("memory", 64 * KIB, False), ("disk", 1, False)])
+def test_what_the_kernel_keeps_for_small_files_is_said(jobs, place, scratch, where, size, is_said):
+    """Some 900 bytes for each file, which are much beside a page, and little beside 64 KiB."""
+    data, disk = scratch / "data", scratch / "disk"
+    data.mkdir()
+    disk.mkdir()
+    for number in range(1500):
+        (data / str(number)).write_bytes(b"x" * size)
+    settle()
+    tier = "/dev/shm:200M" if where == "memory" else f"{disk}:200M"
+    ran = jobs.run(["sh", "-c", 'cat "$0"/* >/dev/null', data], path=data, tier=tier, flags=["--keep"])
+    listed = jobs.stoker("ls").stdout
+    for text in (ran.said, " ".join(listed.split())):
+        said = re.search(r"and some (\S+ \S+) of the kernel's for the files", text)
+        assert bool(said) == is_said, text
+        assert not said or 1.2 * MIB < in_bytes(said[1]) < 1.4 * MIB
 
 
 @pytest.mark.parametrize("how", ["budget", "preload", "preload with a budget"])
