@@ -51,8 +51,8 @@ class Table:
     """The rows of one part.
 
     A row's `kind` is "ratio" or "more" (a difference in `unit`), or "figure" when there is no
-    peer. With per_us a rate is given as microseconds for each, too. `goal` is a bound of
-    `compared`'s median: at most, or with at_least the other way.
+    peer: then its own spread is compared with the goal. With per_us a rate is given as microseconds
+    for each, too. `goal` is a bound of `compared`'s median: at most, or with at_least the other way.
     """
 
     def __init__(self, part):
@@ -69,6 +69,8 @@ class Table:
             at_least=False, decimals=2, compared=None, per_us=False):
         if compared is None and peer is not None:
             compared = ratio(ours, peer) if kind == "ratio" else excess(ours, peer)
+        if compared is None and goal is not None:
+            compared = spread(medians(ours))
         self.rows.append({
             "what": what, "unit": unit, "kind": kind if peer is not None else "figure",
             "ours": spread(medians(ours)), "peer": spread(medians(peer)) if peer else None,

@@ -41,10 +41,9 @@ def compared(row):
     if spread is None:
         return "%.*f..%.*f %s" % (row["decimals"], row["ours"]["low"], row["decimals"],
                                   row["ours"]["high"], row["unit"])
-    sign, tail = ("", "x") if row["kind"] == "ratio" else ("+", " " + row["unit"])
+    sign = "+" if row["kind"] == "more" and spread["median"] >= 0 else ""
+    tail = "x" if row["kind"] == "ratio" else " " + row["unit"]
     low, middle, high = ("%.*f" % (decimals, spread[each]) for each in ("low", "median", "high"))
-    if row["kind"] != "ratio" and spread["median"] < 0:
-        sign = ""
     return "%s%s%s (%s..%s)" % (sign, middle, tail, low, high)
 
 

@@ -2,6 +2,7 @@
 
     ahead_script.py tree DIRECTORY          a reader of its own: all files below, in a drawn order
     ahead_script.py shards DIRECTORY        tar files, one after the other, by two processes
+    ahead_script.py tfrecords DIRECTORY     TFRecord files, one after the other, by two processes
     ahead_script.py webdataset DIRECTORY    the same by webdataset, with two workers
 
 It knows nothing of Stoker.
@@ -15,6 +16,7 @@ import tarfile
 import time
 
 WORKERS = 2
+RECORD_HEAD, RECORD_TAIL = 12, 4  # of a TFRecord: the length and its check, the check of the data
 
 
 def read_file(path):
@@ -43,11 +45,23 @@ def read_shards(paths):
     return samples, size
 
 
-def read_by_processes(top):
+def read_records(paths):
+    samples = size = 0
+    for path in paths:
+        size += os.path.getsize(path)
+        with open(path, "rb") as file:
+            while head := file.read(RECORD_HEAD):
+                file.read(int.from_bytes(head[:8], "little"))
+                file.read(RECORD_TAIL)
+                samples += 1
+    return samples, size
+
+
+def read_by_processes(top, read=read_shards):
     shards = list_shards(top)
     start = time.monotonic()
     with multiprocessing.get_context("fork").Pool(WORKERS) as pool:
-        parts = pool.map(read_shards, [shards[worker::WORKERS] for worker in range(WORKERS)], 1)
+        parts = pool.map(read, [shards[worker::WORKERS] for worker in range(WORKERS)], 1)
     samples, sizes = zip(*parts)
     return sum(samples), sum(sizes), time.monotonic() - start
 
@@ -64,5 +78,6 @@ def read_by_webdataset(top):
 
 
 if __name__ == "__main__":
-    kinds = {"tree": read_tree, "shards": read_by_processes, "webdataset": read_by_webdataset}
+    kinds = {"tree": read_tree, "shards": read_by_processes, "webdataset": read_by_webdataset,
+             "tfrecords": lambda top: read_by_processes(top, read_records)}
     print(*kinds[sys.argv[1]](sys.argv[2]))

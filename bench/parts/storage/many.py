@@ -7,7 +7,7 @@ available are left out.
 import os
 
 import ground
-from measure import QUICK, Table, spread
+from measure import QUICK, Table
 
 PROGRAM = os.path.join(ground.OUT, "many")
 SIZES = (65536, 100000, 1281167, 14197122, 33000000, 50000000)
@@ -34,9 +34,8 @@ def measure():
         files, now, most, refused, search, longest, maps = line.split()
         name = "%.2f million files: " % (int(files) / 1e6)
         table.row(name + "index, at its most since the line before", "B a file", [[float(most)]],
-                  goal=MOST_BYTES, compared=spread([float(most)]), decimals=1)
-        table.row(name + "refused", "files", [[float(refused)]], goal=0,
-                  compared=spread([float(refused)]), decimals=0)
+                  goal=MOST_BYTES, decimals=1)
+        table.row(name + "refused", "files", [[float(refused)]], goal=0, decimals=0)
         table.row(name + "a search at random", "us", [[float(search) / 1e3]])
         table.row(name + "longest insertion", "ms", [[float(longest)]])
     table.note("a process maps the index of %s files with %s maps in all; it then takes %s bytes a "
