@@ -1,5 +1,5 @@
 """Random pipelines of v2 for random samples: an image beside boxes, masks, tensors, arrays and other images. Prints the
-outcomes, and how many chains Stoker did at once. Arguments: the number of cases, and the first one.
+outcomes, how many chains Stoker did at once, and how many structures of samples it knows. Arguments: the number of cases, and the first one.
 """
 
 import collections
@@ -18,7 +18,15 @@ from torchvision.transforms import v2
 VALUES = [0.485, 0.456, 0.406], [0.229, 0.224, 0.225]
 SIZES = (1, 1), (5, 1), (31, 40), (64, 48), (50, 33)
 Named = collections.namedtuple("Named", "picture boxes")
-made = {"chains": 0}
+made = {"chains": 0, "structures": 0}
+
+
+class Registered(dict):
+    """A container that torch flattens by functions of the program's."""
+
+
+torch.utils._pytree.register_pytree_node(Registered, lambda value: (list(value.values())[:1], list(value)),
+                                         lambda parts, keys: Registered(zip(keys, [*parts, 5])))
 
 
 class Twice(torch.nn.Module):
@@ -53,7 +61,18 @@ def other(choose, size):
         lambda: boxes(choose, size), lambda: boxes(choose, size), lambda: torch.tensor([1, 2, 3]), lambda: 3, lambda: "a",
         lambda: None, lambda: torch.rand(3, *size[::-1]), lambda: array, lambda: picture(choose), lambda: [1, "b"],
         lambda: tv_tensors.Mask(torch.zeros(1, *size[::-1], dtype=torch.uint8)), lambda: tv_tensors.Image(torch.rand(3, 4, 4)),
-        lambda: picture(choose, "L")))()
+        lambda: picture(choose, "L"), lambda: container(choose), lambda: container(choose)))()
+
+
+def container(choose):
+    """A value of several parts, as torch knows some, and some not."""
+    number = choose.randrange(4)
+    endless = [number]
+    endless.append(endless)
+    return choose.choice((
+        (), [], {}, (number, [3.5, ()]), {"a": {"b": [number]}, "c": ()}, {number: 4}, {(1, 2): [3]}, {"a": 1, 2: 3},
+        collections.OrderedDict(b=1, a=number), Named(number, [2]), list(range(60 + 2 * number)), collections.defaultdict(int, a=1),
+        Registered(a=number, b=2), [[[[[number]]]]], torch.Size([number, 2]), numpy.zeros(2), {1, number}, endless))
 
 
 def inputs(choose):
@@ -64,7 +83,7 @@ def inputs(choose):
     return choose.choice((
         lambda: (image, target), lambda: (image, target), lambda: (image, target, *some), lambda: ((image, target),),
         lambda: (target, image), lambda: (Named(image, boxes(choose, size)),), lambda: ({"image": image, **target},),
-        lambda: (image, *some), lambda: ([some, image],)))()
+        lambda: (image, *some), lambda: ([some, image],), lambda: (image, {choose.choice((1, True)): target["boxes"]})))()
 
 
 def pipeline(choose):
@@ -99,9 +118,10 @@ def details(value):
     """Returns the value, and what boxes say of themselves."""
     if isinstance(value, tv_tensors.BoundingBoxes):
         return value, value.format.value, list(value.canvas_size)
+    kind = type(value).__name__
     if isinstance(value, dict):
-        return {key: details(each) for key, each in value.items()}
-    return [details(each) for each in value] if isinstance(value, (list, tuple)) else value
+        return [kind, list(map(repr, value)), *map(details, value.values())]
+    return [kind, *map(details, value)] if isinstance(value, (list, tuple)) else value
 
 
 def count_chains():
@@ -120,7 +140,10 @@ def count_chains():
 def main():
     count_chains()
     first, count = int(sys.argv[2]), int(sys.argv[1])
-    print(json.dumps({"outcomes": {case: outcome(case) for case in range(first, first + count)}, **made}))
+    outcomes = {case: outcome(case) for case in range(first, first + count)}
+    trees = saying.package() and sys.modules.get(saying.package().__name__ + "._torchvision.trees")
+    made["structures"] = len(trees._structures) if trees else 0
+    print(json.dumps({"outcomes": outcomes, **made}))
 
 
 main()

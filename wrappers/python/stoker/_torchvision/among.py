@@ -7,11 +7,11 @@ in its place. If they hand all other values on, they are not called again for va
 
 import torch
 from PIL import Image
-from torch.utils._pytree import tree_flatten, tree_unflatten
 
 from .._base import cache
 from .._base.own import attempt
 from . import pipeline, tensor_tail
+from .trees import tree_flatten, tree_unflatten
 
 _SIDE = 2
 

@@ -14,7 +14,7 @@ from PIL import Image
 
 from .._base.own import attempt
 from .._pillow.plan import Plan
-from . import among, arrays, colours, exact, normalize, others, pipeline, rng, spaces, steps, tensor_tail
+from . import among, arrays, colours, exact, normalize, others, pipeline, rng, spaces, steps, tensor_tail, trees
 from .exact import F, T
 
 SWITCH = "STOKER_TORCHVISION"
@@ -52,6 +52,7 @@ def install_v2():
             if name in v2.RandomResizedCrop.__dict__:
                 _replace(v2.RandomResizedCrop, name, _make_params, "make_params")
         _replace(v2.Compose, "forward", _compose_v2, "compose_v2")
+        trees.install()
 
 
 def install_loader():

@@ -1,0 +1,108 @@
+"""Flattens samples for v2's transforms, and puts them together again: dicts, lists and tuples of a few values.
+
+Each of v2's transforms does both, and torch's own functions take more time than the transform of a box. Here a sample
+becomes its structure and its leaves. torch's TreeSpec is made once for each structure.
+"""
+
+import sys
+
+import torch
+from torch.utils import _pytree
+
+from .._base.own import attempt
+
+_MOST_LEAVES = 64
+_MOST = 64  # structures that are remembered
+_MOST_NEW = 512  # structures of samples that are never alike
+
+_flatten, _unflatten = _pytree.tree_flatten, _pytree.tree_unflatten
+_nodes = _pytree.SUPPORTED_NODES
+_is_compiling = getattr(getattr(torch, "compiler", None), "is_compiling", lambda: False)
+
+_specs = {}  # {structure: (torch's TreeSpec, structure)}, or None if torch sees another structure
+_structures = {}  # {the TreeSpec's id: the same pair}
+_new = 0
+
+
+def _taken(value, leaves):
+    """Returns the structure of a value, and appends its leaves: None for a leaf, (class, parts) or (dict, keys, parts). Raises
+    ValueError for all that torch is to flatten."""
+    kind = type(value)
+    if kind is dict:
+        keys = tuple(value)
+        if any([type(key) is not str for key in keys]):  # 1 equals True
+            raise ValueError("other keys")
+        return dict, keys, tuple([_taken(each, leaves) for each in value.values()])
+    if kind is tuple or kind is list:
+        return kind, tuple([_taken(each, leaves) for each in value])
+    if kind in _nodes or issubclass(kind, tuple) or len(leaves) >= _MOST_LEAVES:
+        raise ValueError("another container, or too much")
+    leaves.append(value)
+    return None
+
+
+def _built(structure, leaves):
+    """Returns the value of this structure. `leaves` is an iterator."""
+    if structure is None:
+        return next(leaves)
+    kind, *keys, parts = structure
+    values = [_built(part, leaves) for part in parts]
+    return values if kind is list else tuple(values) if kind is tuple else dict(zip(keys[0], values))
+
+
+def _learned(value, leaves, structure):
+    """Returns the pair for a new structure, or None if torch sees another one."""
+    global _new
+    _new += 1
+    if len(_specs) >= _MOST:
+        _specs.clear()
+        _structures.clear()
+    theirs, spec = _flatten(value)
+    is_same = (len(theirs) == len(leaves) and all(map(_is, theirs, leaves))
+               and _taken(_unflatten(theirs, spec), []) == structure)
+    pair = _specs[structure] = (spec, structure) if is_same else None
+    if is_same:
+        _structures[id(spec)] = pair
+    return pair
+
+
+def _is(one, other):
+    return one is other
+
+
+def _flat(value):
+    if _new >= _MOST_NEW or _is_compiling():
+        return None
+    leaves = []
+    structure = _taken(value, leaves)
+    pair = _specs.get(structure, _specs)
+    pair = _learned(value, leaves, structure) if pair is _specs else pair
+    return None if pair is None else (leaves, pair[0])
+
+
+def _whole(leaves, spec):
+    """Returns (value,), or None if torch is to build it."""
+    pair = _structures.get(id(spec))
+    if pair is None or pair[0] is not spec or type(leaves) is not list or len(leaves) != spec.num_leaves or _is_compiling():
+        return None
+    return (_built(pair[1], iter(leaves)),)
+
+
+def tree_flatten(tree):
+    """Does torch's function of this name."""
+    return attempt(_flat, tree) or _flatten(tree)
+
+
+def tree_unflatten(leaves, treespec):
+    """Does torch's function of this name."""
+    made = attempt(_whole, leaves, treespec)
+    return _unflatten(leaves, treespec) if made is None else made[0]
+
+
+def install():
+    """Puts the functions into v2's modules that have torch's."""
+    home = "torchvision.transforms.v2."
+    for module in [module for name, module in list(sys.modules.items()) if name.startswith(home)]:
+        names = getattr(module, "__dict__", {})
+        if names.get("tree_flatten") is _flatten and names.get("tree_unflatten") is _unflatten:
+            module.tree_flatten, module.tree_unflatten = tree_flatten, tree_unflatten
