@@ -14,7 +14,7 @@ def expected():
 @pytest.fixture(scope="module", params=["fork", "spawn", "forkserver"])
 def seen(request):
     """Runs all cases for one way to start processes, and the most usual ones for the other ways."""
-    cases = () if request.param == "fork" else ("own", "persistent", "kept_by_the_consumer", *["pairs"] * ALL)
+    cases = () if request.param == "fork" else ("persistent", "kept_by_the_consumer", *["own", "pairs"] * ALL)
     return dict(say("slots.py", request.param, *cases))
 
 
