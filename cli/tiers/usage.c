@@ -1,5 +1,7 @@
 #include "cli/tiers/usage.h"
 
+#include <string.h>
+
 #include "cache/tier/sample_quota.h"
 #include "cli/out/say.h"
 
@@ -52,13 +54,30 @@ char *usage_kernel_text(const struct stk_tier *tier)
     return must_format(", and some %s of the kernel's for the files", size_text(size, kernel));
 }
 
+const struct usage_figure usage_table[USAGE_FIGURES] = {
+    {"budget_bytes", "What a tier may hold.", offsetof(struct usage, budget_bytes)},
+    {"budget_inodes", "How many files and directories it may hold.",
+     offsetof(struct usage, budget_inodes)},
+    {"used_bytes", "What it holds, decoded copies included.", offsetof(struct usage, used_bytes)},
+    {"set_aside_bytes", "Of the budget, reserved for decoded copies to come.",
+     offsetof(struct usage, aside_bytes)},
+    {"used_inodes", "How many files and directories it holds.",
+     offsetof(struct usage, used_inodes)},
+    {"samples_bytes", "What decoded copies take of it.", offsetof(struct usage, samples_bytes)},
+};
+
+int64_t usage_read(const struct usage *usage, const struct usage_figure *figure)
+{
+    int64_t value;
+    memcpy(&value, (const char *)usage + figure->place, sizeof value);
+    return value;
+}
+
 void usage_write_json(struct json *json, const struct stk_tier *tier)
 {
     const struct usage usage = usage_of(tier);
     json_text(json, "path", tier->home);
-    json_integer(json, "budget_bytes", usage.budget_bytes);
-    json_integer(json, "budget_inodes", usage.budget_inodes);
-    json_count(json, "used_bytes", usage.used_bytes);
-    json_count(json, "set_aside_bytes", usage.aside_bytes);
-    json_integer(json, "used_inodes", usage.used_inodes);
+    for (unsigned i = 0; i < USAGE_FIGURES; i++) {
+        json_integer(json, usage_table[i].name, usage_read(&usage, &usage_table[i]));
+    }
 }

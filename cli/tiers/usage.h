@@ -2,6 +2,7 @@
  * growth does not count (cache/tier/sample_quota.h). */
 #pragma once
 
+#include <stddef.h>
 #include <stdint.h>
 
 #include "cache/tier/tier.h"
@@ -12,6 +13,18 @@ struct usage {
     uint64_t samples_bytes; /* part of the used ones: this namespace's sample store */
     int64_t budget_bytes, budget_inodes, used_inodes;
 };
+
+/* One figure of a tier: its name in JSON, and behind "stoker_tier_" in Prometheus's text, with its
+ * meaning. `place` is that of a member of struct usage, which has 64 bits. */
+struct usage_figure {
+    const char *name, *help;
+    size_t place;
+};
+
+#define USAGE_FIGURES 6
+extern const struct usage_figure usage_table[USAGE_FIGURES];
+
+int64_t usage_read(const struct usage *usage, const struct usage_figure *figure);
 
 /* Returns zeros for a tier that is not attached. Walks the sample stores, which are a few files
  * each. */

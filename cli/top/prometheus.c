@@ -1,5 +1,4 @@
 #include <inttypes.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -181,32 +180,22 @@ static void write_tier_hits(const struct top_look *look)
 
 /* ---- tiers ---- */
 
-static const struct {
-    const char *name, *help;
-    size_t place; /* in struct usage, of 64 bits */
-} of_tiers[] = {
-    {"tier_budget_bytes", "What a tier may hold.", offsetof(struct usage, budget_bytes)},
-    {"tier_used_bytes", "What it holds, decoded copies included.",
-     offsetof(struct usage, used_bytes)},
-    {"tier_budget_inodes", "The same of inodes.", offsetof(struct usage, budget_inodes)},
-    {"tier_used_inodes", "The same of inodes.", offsetof(struct usage, used_inodes)},
-    {"tier_samples_bytes", "What decoded copies take of it.",
-     offsetof(struct usage, samples_bytes)},
-    {"tier_set_aside_bytes", "Of the budget, reserved for decoded copies to come.",
-     offsetof(struct usage, aside_bytes)},
-};
-
-static void write_of_tiers(const struct top_look *look)
+static void write_tier_line(const struct usage_figure *figure, const struct stk_tier *tier)
 {
-    for (size_t row = 0; row < sizeof of_tiers / sizeof *of_tiers; row++) {
-        write_head(of_tiers[row].name, "gauge", of_tiers[row].help);
+    const struct usage usage = usage_of(tier);
+    printf("stoker_tier_%s{", figure->name);
+    write_label("tier", tier->home);
+    printf("} %" PRId64 "\n", usage_read(&usage, figure));
+}
+
+static void write_usage(const struct top_look *look)
+{
+    for (unsigned row = 0; row < USAGE_FIGURES; row++) {
+        char name[64];
+        snprintf(name, sizeof name, "tier_%s", usage_table[row].name);
+        write_head(name, "gauge", usage_table[row].help);
         for (unsigned i = 0; i < look->session.tier_count; i++) {
-            int64_t value;
-            const struct usage usage = usage_of(&look->session.tiers[i]);
-            memcpy(&value, (const char *)&usage + of_tiers[row].place, sizeof value);
-            printf("stoker_%s{", of_tiers[row].name);
-            write_label("tier", look->session.tiers[i].home);
-            printf("} %" PRId64 "\n", value);
+            write_tier_line(&usage_table[row], &look->session.tiers[i]);
         }
     }
 }
@@ -218,5 +207,5 @@ void top_write_prometheus(const struct top_look *now)
     write_bypassed(now);
     write_waits(now);
     write_tier_hits(now);
-    write_of_tiers(now);
+    write_usage(now);
 }

@@ -44,7 +44,6 @@ static void write_tier(struct json *json, const struct stk_tier *tier)
 {
     json_object(json, NULL);
     usage_write_json(json, tier);
-    json_count(json, "samples_bytes", usage_of(tier).samples_bytes);
     json_bool(json, "memory", tier->shared->memory != 0);
     json_end(json);
 }
