@@ -34,7 +34,7 @@ def _name():
     return answers.name_of("torch", torch.__version__, [torchvision.__version__, capability], [torch._C.__file__])
 
 
-def _pixels(size):
+def pixels_of(size):
     """Returns pixels without a pattern, and some of the largest differences."""
     count = size[0] * size[1] * 3
     values = bytearray(n * n * 7 + n // 5 & 255 for n in range(count))
@@ -43,7 +43,7 @@ def _pixels(size):
 
 
 def _is_same(filter, size, wanted):
-    pixels = _pixels(size)
+    pixels = pixels_of(size)
     plan = Plan.whole(None, size).resized(wanted, filter)
     own = _core.transform(pixels, (*size, 3), plan.request(3, HWC, U8, None, TORCHS), None)
     with torch.inference_mode(False), torch.no_grad():

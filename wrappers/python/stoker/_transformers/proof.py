@@ -11,6 +11,7 @@ from PIL import Image
 
 from .._pillow.plan import PILLOWS_FILTERS
 from .._proof import answers
+from .._torchvision.tensor_resize import pixels_of
 
 _VALUES = {"image_mean": (0.5, 0.25, 0.4), "image_std": (0.5, 0.2, 0.3)}
 _SQUARE = {"size": {"height": 24, "width": 31}}
@@ -40,7 +41,7 @@ def _name(kind):
 def _are_same(kind, filter, entry, plain, ours):
     for options, sizes in _CASES:
         processor = kind(do_resize=True, resample=PILLOWS_FILTERS[filter], **options)
-        images = [_image(size) for size in sizes]
+        images = [Image.frombytes("RGB", size, bytes(pixels_of(size))) for size in sizes]
         for more in {"return_tensors": "pt"}, {}:
             if _seen(processor, entry, plain, images, more) != _seen(processor, entry, ours, images, more):
                 return False
@@ -60,11 +61,3 @@ def _seen_of(value):
     if isinstance(value, torch.Tensor):
         return value.shape, value.stride(), value.dtype, value.contiguous().numpy().tobytes()
     return type(value), value.shape, value.strides, value.dtype, value.tobytes()
-
-
-def _image(size):
-    """Returns an image without a pattern, and with some of the largest differences."""
-    count = size[0] * size[1] * 3
-    values = bytearray(n * n * 7 + n // 5 & 255 for n in range(count))
-    values[count // 2:] = bytes(255 * (value > 127) for value in values[count // 2:])
-    return Image.frombytes("RGB", size, bytes(values))
