@@ -41,8 +41,8 @@ struct top_look {
     struct stk_tier_shared shared[STK_TIERS];
 };
 
-/* Looks. Takes over the figures of runs that have ended since `before` (NULL: no earlier look),
- * until another run begins. */
+/* Looks at all runs and tiers. A run that has ended since `before` (NULL: no earlier look) keeps
+ * its figures until another run begins. */
 struct top_look *top_look(struct top_look *before);
 void top_forget(struct top_look *look);
 const char *top_state_name(enum top_state state);

@@ -77,8 +77,8 @@ static PyObject *samples_open(PyObject *module, PyObject *arguments)
     return store != NULL ? PyCapsule_New(store, STK_SAMPLES_STORE, NULL) : NULL;
 }
 
-/* join(store, run, setting): follows what the command grants in that run to the store that it named
- * so. Returns whether the run has a tally. */
+/* join(store, run, setting): lets the store grow to what the command of that run grants to the
+ * store of this setting. Returns whether the run has a tally. */
 static PyObject *samples_join(PyObject *module, PyObject *arguments)
 {
     PyObject *capsule, *run, *setting;
