@@ -1,8 +1,9 @@
 /*
  * Connects the preload with a wrapper that decodes in the same process. The wrapper asks which
  * version of which file a descriptor is, whether an entry's or the origin's own. It reports that an
- * opened file is decoded, so that the program does not see the file's bytes. The wrapper refers to
- * the symbol weakly: NULL where there is no preload. A wrapper does not use another version of it.
+ * opened file is decoded, so that the program does not see the file's bytes. It learns which files
+ * a thread opens. The wrapper refers to the symbol weakly: NULL where there is no preload. A
+ * wrapper does not use another version of it.
  *
  * All of it is safe in threads and after fork, and leaves errno alone.
  */
@@ -14,7 +15,7 @@
 
 #include "base/hash.h"
 
-#define STK_IDENTITY_API_VERSION 2
+#define STK_IDENTITY_API_VERSION 3
 
 enum stk_identity_ask {
     STK_IDENTITY_GUESS, /* no server is asked; wrong perhaps, if it is not sure */
@@ -26,6 +27,12 @@ struct stk_identity_answer {
     struct stk_hash128 link; /* stands for a file in its version */
     bool is_entry;           /* the descriptor is one */
     bool is_sure;
+};
+
+/* Paths of covered files that a thread has opened, each with its zero. */
+struct stk_opened {
+    size_t used, room; /* bytes of `paths`; a path that has no room is left out */
+    char *paths;
 };
 
 struct stk_identity_api {
@@ -47,6 +54,9 @@ struct stk_identity_api {
     void (*decoded)(int fd, bool kept, char *entry, size_t room);
     /* Notes that the form of this entry's file has been written to the store since. */
     void (*kept)(const char *entry);
+    /* Has the covered files that this thread opens for reading noted in `opened` from now on. NULL:
+     * no longer. `opened` is the thread's alone. */
+    void (*note_opens)(struct stk_opened *opened);
 };
 
 extern const struct stk_identity_api stoker_identity_api;

@@ -1,9 +1,11 @@
-"""The reading side of a job whose order nothing foretells. Prints files, bytes and seconds of one pass.
+"""The reading side of a job without a list of its files. Prints files, bytes and seconds of one pass, or of some.
 
     ahead_script.py tree DIRECTORY          a reader of its own: all files below, in a drawn order
     ahead_script.py shards DIRECTORY        tar files, one after the other, by two processes
     ahead_script.py tfrecords DIRECTORY     TFRecord files, one after the other, by two processes
     ahead_script.py webdataset DIRECTORY    the same by webdataset, with two workers
+    ahead_script.py indexed DIRECTORY       files whose names are computed, by a DataLoader with two workers: the passes
+                                            behind the first
 
 It knows nothing of Stoker.
 """
@@ -17,6 +19,7 @@ import time
 
 WORKERS = 2
 RECORD_HEAD, RECORD_TAIL = 12, 4  # of a TFRecord: the length and its check, the check of the data
+PASSES = 3
 
 
 def read_file(path):
@@ -77,7 +80,36 @@ def read_by_webdataset(top):
     return len(sizes), sum(sizes), time.monotonic() - start
 
 
+class Indexed:
+    """A map-style data set of the files of ground.make_tree(), whose names it computes."""
+
+    def __init__(self, top):
+        self.top = top
+        self.directories = len(os.listdir(top))
+        self.files = len(os.listdir(os.path.join(top, "n0000")))
+
+    def __len__(self):
+        return self.directories * self.files
+
+    def __getitem__(self, index):
+        directory, file = divmod(index, self.files)
+        return read_file(os.path.join(self.top, "n%04d" % directory, "%05d.jpg" % file))
+
+
+def read_indexed(top):
+    from torch.utils.data import DataLoader
+
+    loader = DataLoader(Indexed(top), batch_size=32, shuffle=True, num_workers=WORKERS)
+    for number in range(PASSES):
+        if number == 1:
+            start, count, size = time.monotonic(), 0, 0
+        for batch in loader:
+            if number > 0:
+                count, size = count + len(batch), size + int(batch.sum())
+    return count, size, time.monotonic() - start
+
+
 if __name__ == "__main__":
-    kinds = {"tree": read_tree, "shards": read_by_processes, "webdataset": read_by_webdataset,
+    kinds = {"indexed": read_indexed, "tree": read_tree, "shards": read_by_processes, "webdataset": read_by_webdataset,
              "tfrecords": lambda top: read_by_processes(top, read_records)}
     print(*kinds[sys.argv[1]](sys.argv[2]))

@@ -13,6 +13,7 @@
 #include "preload/coverage/entryfd.h"
 #include "preload/coverage/process.h"
 #include "preload/interpose/guard.h"
+#include "preload/serve/opened.h"
 
 #define LINK_VERSION 1 /* changes with the fields that are hashed */
 
@@ -214,6 +215,7 @@ static void api_served(const char *path)
     }
     struct stk_cache *cache = cover(path, &place);
     if (cache != NULL) {
+        stk_opened_note(&place);
         count_served(cache, stk_catalogue_find(&cache->catalogue, place.key));
     }
     stk_guard_leave(&guard);
@@ -301,4 +303,5 @@ const struct stk_identity_api stoker_identity_api = {.version = STK_IDENTITY_API
                                                      .link_path = api_link_path,
                                                      .served = api_served,
                                                      .decoded = api_decoded,
-                                                     .kept = api_kept};
+                                                     .kept = api_kept,
+                                                     .note_opens = stk_opened_begin};

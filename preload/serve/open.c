@@ -9,6 +9,7 @@
 #include "preload/coverage/entryfd.h"
 #include "preload/interpose/guard.h"
 #include "preload/serve/big_read.h"
+#include "preload/serve/opened.h"
 
 enum stk_open_kind stk_open_kind_of(int flags)
 {
@@ -44,6 +45,7 @@ enum stk_answer stk_serve_begin(struct stk_serve *serve, struct stk_cache *cache
     serve->cache = cache;
     serve->place = place;
     serve->stream = false;
+    stk_opened_note(place);
     serve->writings = stk_cache_writings(cache);
     serve->answer = stk_cache_lookup(cache, place, &serve->ask);
     if (serve->answer == STK_ANSWER_HIT && nofollow && !serve->ask.plain_leaf) {

@@ -52,6 +52,7 @@ Suite *suite_notice(void);
 Suite *suite_order(void);
 Suite *suite_order_queue(void);
 Suite *suite_pace(void);
+Suite *suite_sample_files(void);
 Suite *suite_scan_window(void);
 Suite *suite_record(void);
 Suite *suite_versions(void);

@@ -8,6 +8,7 @@
 
 #include "base/clock.h"
 #include "base/text.h"
+#include "cli/ahead/orders/sample_files.h"
 
 #define PROVEN    8    /* probes that the job has opened: then the order is believed */
 #define DISTANCE  1024 /* files between two probes, later on */
@@ -73,22 +74,100 @@ static bool append(struct order *order, const char *paths, size_t bytes)
     return true;
 }
 
+/* ---- samples of a data set ---- */
+
+/* Paths for a message. */
+struct paths {
+    size_t used;
+    uint64_t known;
+    char text[ORDER_MESSAGE_BYTES];
+};
+
+/* Adds the paths of a sample, empty ones in the place of those that are unknown. */
+static void add_paths(const struct order *order, uint64_t index, struct paths *paths)
+{
+    const struct sample_files *files = sample_files_of(order->dataset);
+    for (unsigned i = 0; i < order->width; i++) {
+        size_t bytes = sample_files_path(files, index, i, paths->text + paths->used);
+        paths->known += bytes > 1;
+        paths->used += bytes;
+    }
+}
+
+/* Counts unknown files as taken. If other files are to be taken first, their empty paths wait. */
+static bool append_paths(struct order *order, struct paths *paths)
+{
+    bool added = true;
+    if (paths->known == 0 && order->first == NULL) {
+        uint64_t count = count_paths(paths->text, paths->used);
+        order->received += count;
+        order->taken += count;
+        order->skipped += count;
+    } else if (paths->used > 0) {
+        added = append(order, paths->text, paths->used);
+    }
+    paths->used = paths->known = 0;
+    return added;
+}
+
+static bool append_samples(struct order *order, const char *indices, size_t bytes)
+{
+    static struct paths paths;
+    bool added = true;
+    for (size_t at = 0; at < bytes && added; at += sizeof(uint64_t)) {
+        uint64_t index;
+        memcpy(&index, indices + at, sizeof index);
+        add_paths(order, index, &paths);
+        if (sizeof paths.text - paths.used < SAMPLE_FILES * STK_PATH_BYTES) {
+            added = append_paths(order, &paths);
+        }
+    }
+    return append_paths(order, &paths) && added;
+}
+
+static void begin_samples(struct order *order, uint64_t dataset)
+{
+    if (order->width == 0) {
+        order->dataset = dataset;
+        order->width = sample_files_width(sample_files_of(dataset));
+    }
+}
+
+/* ---- messages ---- */
+
+static bool take_body(struct order *order, uint64_t dataset, const char *body, size_t bytes)
+{
+    if (dataset != 0) {
+        return bytes % sizeof(uint64_t) == 0 && append_samples(order, body, bytes);
+    }
+    return bytes == 0 || (body[bytes - 1] == '\0' && append(order, body, bytes));
+}
+
 bool order_add(struct order *order, const void *message, size_t bytes)
 {
     struct order_message head;
-    const char *paths = (const char *)message + sizeof head;
+    const char *body = (const char *)message + sizeof head;
     if (bytes < sizeof head) {
         return false;
     }
     memcpy(&head, message, sizeof head);
     bytes -= sizeof head;
-    if (head.magic != ORDER_MAGIC || (bytes > 0 && paths[bytes - 1] != '\0')) {
+    if (head.magic != ORDER_MAGIC) {
         return false;
     }
-    order->done = head.done;
-    order->asked = head.asked;
-    return bytes == 0 || append(order, paths, bytes);
+    if (head.done == ORDER_OPENED) {
+        return sample_files_add(head.dataset, body, bytes);
+    }
+    if (head.dataset != 0) {
+        begin_samples(order, head.dataset);
+    }
+    unsigned each = order->width > 0 && head.done < ORDER_OPENED ? order->width : 1;
+    order->done = head.done * each;
+    order->asked = head.asked * each;
+    return take_body(order, head.dataset, body, bytes);
 }
+
+/* ---- taking files ---- */
 
 static bool is_in_no_order(const struct order *order)
 {
@@ -111,7 +190,9 @@ static bool may_go_on(const struct order *order)
         return read < SHARDS_FIRST + SHARDS_EACH * order->opened &&
                read < SHARDS_AHEAD + order->opened;
     }
-    return order->believed || order->taken < ORDER_PROBES;
+    uint64_t probes =
+        order->dataset != 0 ? sample_files_probes(sample_files_of(order->dataset)) : order->taken;
+    return order->believed || probes < ORDER_PROBES;
 }
 
 bool order_has_next(const struct order *order)
@@ -126,6 +207,9 @@ uint64_t order_take(struct order *order, char path[STK_PATH_BYTES])
         path[0] = '\0';
     }
     order->at += strlen(next) + 1;
+    if (order->dataset != 0 && !order->believed && path[0] != '\0') {
+        sample_files_note_probe(sample_files_of(order->dataset));
+    }
     if (order->at == order->first->bytes) {
         drop_first(order);
     }
@@ -138,7 +222,7 @@ void order_probe(struct order *order, uint64_t number, uint32_t record)
     bool is_turn = number < ORDER_PROBES || number % (of_tree ? TREE_DISTANCE : DISTANCE) == 0 ||
                    (of_tree && order->probing < ORDER_PROBES);
     order->skipped += record == 0;
-    if (is_turn && record != 0) {
+    if (order->dataset == 0 && is_turn && record != 0) {
         order->probes[order->probing++ % ORDER_PROBES] = (struct order_probe){number, record};
     }
 }
@@ -172,8 +256,19 @@ static void believe(struct order *order)
     (void)!send(order->fd, &word, sizeof word, MSG_DONTWAIT | MSG_NOSIGNAL);
 }
 
+static void judge_samples(struct order *order)
+{
+    if (!order->believed && sample_files_hold(sample_files_of(order->dataset))) {
+        believe(order);
+    }
+}
+
 void order_judge(struct order *order, struct stk_run *run)
 {
+    if (order->dataset != 0) {
+        judge_samples(order);
+        return;
+    }
     for (unsigned i = 0; i < ORDER_PROBES; i++) {
         if (order->probes[i].record != 0) {
             judge(order, &order->probes[i], run);

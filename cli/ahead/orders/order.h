@@ -4,7 +4,8 @@
  *
  * An order is a guess. So its first files are probes: no more files than these are read until the
  * job has opened some of them. Later probes are files that the loader was done with long ago. An
- * order whose probes are not opened has failed, and no more of its files are read.
+ * order whose probes are not opened has failed, and no more of its files are read. Samples of a
+ * data set have probes in all of their orders together: sample_files.h says whether these hold.
  *
  * The caller holds a lock, but for the probes of one order, which it gives by order_judge().
  */
@@ -20,9 +21,11 @@
 #define ORDER_PENDING 8192 /* paths that wait; the sender keeps the rest */
 #define ORDER_SLACK   4096 /* files that the loader is done with until a probe has failed */
 
-/* The begin of a message. Behind it come paths, each with its zero. */
+/* The begin of a message. Behind it come paths, each with its zero, or what `dataset` says. */
 struct order_message {
     uint64_t magic;
+    uint64_t dataset; /* if it is not 0, indices of its samples come in the place of paths, as
+                         uint64_t: the command knows what these have opened (sample_files.h) */
     uint64_t done;  /* how many of the files, from the first, the loader is done with, or one of the
                        values below: in which order the job opens them is unknown */
     uint64_t asked; /* how many it has asked its workers for */
@@ -30,7 +33,8 @@ struct order_message {
 #define ORDER_UNORDERED     UINT64_MAX
 #define ORDER_TREE          (UINT64_MAX - 1) /* unordered files of a tree: tree_walk.h */
 #define ORDER_SHARDS        (UINT64_MAX - 2) /* unordered files that are read from front to back */
-#define ORDER_MAGIC         UINT64_C(0x32726564726f6b73) /* changes with the layout */
+#define ORDER_OPENED        (UINT64_MAX - 3) /* no order, but what samples of `dataset` have opened */
+#define ORDER_MAGIC         UINT64_C(0x33726564726f6b73) /* changes with the layout */
 #define ORDER_BELIEVED      'b'                          /* the answer, once */
 #define ORDER_MESSAGE_BYTES (64u << 10)                  /* at most */
 
@@ -47,6 +51,8 @@ struct order {
     int64_t began_ns;
     struct order_chunk *first, *last; /* what was received */
     size_t at;                        /* of the next path in the first chunk */
+    uint64_t dataset;                 /* of which samples are sent, or 0 */
+    unsigned width;                   /* files of each of these; 0: none was sent yet */
     uint64_t received, taken, done, asked;
     uint64_t skipped; /* of those taken: they were there, or the job had opened them */
     struct order_probe probes[ORDER_PROBES];

@@ -23,7 +23,7 @@ static struct {
     struct order order[ORDERS];
     uint64_t pass[ORDERS];
     unsigned turn;
-    bool loaders; /* an order came from another process than this one */
+    bool loaders; /* a loader has sent files */
     bool over;
 } orders = {.hearing = -1, .lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
 
@@ -71,13 +71,13 @@ void order_queue_close(void)
 
 /* ---- receiving ---- */
 
-/* Returns the process that has connected, or 0 if it is not this user's. */
-static pid_t find_peer(int fd)
+/* Returns true if a process of this user has connected. */
+static bool is_of_user(int fd)
 {
     struct ucred peer;
     socklen_t length = sizeof peer;
     bool known = getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &length) == 0;
-    return known && peer.uid == geteuid() ? peer.pid : 0;
+    return known && peer.uid == geteuid();
 }
 
 static struct order *find_free_slot(void)
@@ -92,10 +92,8 @@ static struct order *find_free_slot(void)
 static void take_connection(void)
 {
     int fd = accept4(orders.hearing, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
-    pid_t peer = fd >= 0 ? find_peer(fd) : 0;
-    struct order *order = peer != 0 ? find_free_slot() : NULL;
+    struct order *order = fd >= 0 && is_of_user(fd) ? find_free_slot() : NULL;
     if (order != NULL) {
-        orders.loaders = orders.loaders || peer != getpid();
         order_begin(order, fd);
         orders.pass[order - orders.order]++;
     } else if (fd >= 0) {
@@ -124,6 +122,7 @@ static bool receive(struct order *order)
 static void look_at(const struct pollfd *polled, struct order *order)
 {
     order->ended = order->ended || (polled->revents != 0 && !receive(order));
+    orders.loaders = orders.loaders || (order->first != NULL && !order_is_of_tree(order));
     order_judge(order, orders.run);
     if (order->failed || (order->ended && (!order_is_of_tree(order) || order->first == NULL))) {
         order_end(order);

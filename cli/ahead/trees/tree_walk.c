@@ -52,7 +52,7 @@ static int connect_to_queue(void)
 static void begin_message(struct walk *walk)
 {
     uint64_t done = walk->kind == TREE_SHARDS ? ORDER_SHARDS : ORDER_TREE;
-    const struct order_message head = {ORDER_MAGIC, done, 0};
+    const struct order_message head = {.magic = ORDER_MAGIC, .done = done};
     memcpy(walk->message, &head, sizeof head);
     walk->bytes = sizeof head;
     walk->count = 0;

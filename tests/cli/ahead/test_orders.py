@@ -1,5 +1,6 @@
 """A loader sends paths to the command in its order, as long as the pass is as it was foretold."""
 
+import array
 import contextlib
 import os
 import select
@@ -14,7 +15,7 @@ from stoker._torch.order import WINDOW
 from stoker._torch.sample_paths import paths_of
 
 COUNT = 4000
-HEAD = struct.Struct("=QQQ")
+HEAD = struct.Struct("=QQQQ")
 
 
 class Data:
@@ -56,7 +57,7 @@ def received(connection):
             message = connection.recv(1 << 16)
             if not message:
                 return paths, None
-            state = HEAD.unpack(message[:HEAD.size])[1:]
+            state = HEAD.unpack(message[:HEAD.size])[2:]
             paths += message[HEAD.size:].decode().split("\0")[:-1]
     return paths, state
 
@@ -125,6 +126,17 @@ def test_each_list_is_believed_alone(command, names):
     command._hearing.settimeout(0.1)
     with pytest.raises(socket.timeout):
         command.accept()
+
+
+def test_a_data_set_without_a_list(command):
+    """Its samples' indices are sent, with its number."""
+    order, asked = batches()
+    begun = ahead.begin(iter(asked), Data(), lambda most: [], key=9)
+    message = command.accept().recv(1 << 16)
+    begun.close()
+    assert HEAD.unpack(message[:HEAD.size])[1:] == (9, 0, 0)
+    sent = array.array("Q", message[HEAD.size:]).tolist()
+    assert len(sent) > 64 and sent == order[:len(sent)]
 
 
 def test_an_item_unlike_the_first_ends_its_list(command, names):

@@ -7,21 +7,28 @@
 #include <unistd.h>
 
 #include "cli/ahead/orders/order.h"
+#include "cli/ahead/orders/sample_files.h"
 
 static struct stk_run run;
 static struct order order;
 static int loader; /* the other end of the order's connection */
 
-static void begin(void)
+/* Begins another pass of the same loader. */
+static void connect_loader(void)
 {
     int ends[2];
+    ck_assert_int_eq(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, ends), 0);
+    loader = ends[1];
+    order_begin(&order, ends[0]);
+}
+
+static void begin(void)
+{
     const char *home = unit_directory("home");
     unit_directory("home/runs");
     ck_assert_int_eq(chmod(home, 0700), 0);
     ck_assert_int_eq(stk_run_create(&run, home, "one"), 0);
-    ck_assert_int_eq(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, ends), 0);
-    loader = ends[1];
-    order_begin(&order, ends[0]);
+    connect_loader();
 }
 
 static void end(void)
@@ -33,7 +40,7 @@ static void end(void)
 static bool add(uint64_t asked, const char *paths, size_t bytes)
 {
     char message[256];
-    struct order_message head = {ORDER_MAGIC, asked, 0};
+    struct order_message head = {.magic = ORDER_MAGIC, .done = asked};
     memcpy(message, &head, sizeof head);
     memcpy(message + sizeof head, paths, bytes);
     return order_add(&order, message, sizeof head + bytes);
@@ -100,7 +107,7 @@ END_TEST
 
 START_TEST(what_is_no_message)
 {
-    struct order_message head = {ORDER_MAGIC + 1, 0, 0};
+    struct order_message head = {.magic = ORDER_MAGIC + 1};
     begin();
     ck_assert(!order_add(&order, &head, sizeof head));
     head.magic = ORDER_MAGIC;
@@ -116,7 +123,7 @@ START_TEST(a_path_that_is_too_long)
 {
     static char message[sizeof(struct order_message) + STK_PATH_BYTES + 10];
     char path[STK_PATH_BYTES];
-    struct order_message head = {ORDER_MAGIC, 0, 0};
+    struct order_message head = {.magic = ORDER_MAGIC};
     begin();
     memcpy(message, &head, sizeof head);
     memset(message + sizeof head, 'a', STK_PATH_BYTES + 9);
@@ -270,6 +277,97 @@ START_TEST(shards_come_as_they_are_opened)
 }
 END_TEST
 
+/* ---- samples of a data set ---- */
+
+#define SET 5
+
+/* Adds that a loader is going to ask for samples. */
+static void add_samples(uint64_t asked, const uint64_t *indices, size_t count)
+{
+    char message[1024];
+    struct order_message head = {.magic = ORDER_MAGIC, .dataset = SET, .done = 0, .asked = asked};
+    memcpy(message, &head, sizeof head);
+    memcpy(message + sizeof head, indices, count * sizeof *indices);
+    ck_assert(order_add(&order, message, sizeof head + count * sizeof *indices));
+}
+
+/* Adds that samples have opened two files each, as their numbers say. */
+static void open_samples(unsigned count)
+{
+    for (unsigned i = 0; i < count; i++) {
+        struct {
+            struct order_message head;
+            struct sample_head sample;
+            char paths[16];
+        } message = {.head = {.magic = ORDER_MAGIC, .dataset = SET, .done = ORDER_OPENED},
+                     .sample = {.index = i, .bytes = sizeof message.paths}};
+        snprintf(message.paths, 8, "/i%05u", i % 1000);
+        snprintf(message.paths + 8, 8, "/m%05u", i % 1000);
+        ck_assert(order_add(&order, &message, sizeof message));
+    }
+}
+
+START_TEST(files_that_samples_have_opened)
+{
+    static const uint64_t indices[] = {1, 9, 0};
+    static const char *const paths[] = {"/i00001", "/m00001", "", "", "/i00000", "/m00000"};
+    char path[STK_PATH_BYTES];
+    begin();
+    open_samples(2);
+    ck_assert(!order_has_next(&order));
+    add_samples(1, indices, 3);
+    for (unsigned i = 0; i < 6; i++) {
+        ck_assert(order_has_next(&order));
+        ck_assert_uint_eq(order_take(&order, path), i);
+        ck_assert_str_eq(path, paths[i]);
+    }
+    ck_assert(!order_has_next(&order));
+    ck_assert_uint_eq(order_lead(&order, 5), 3); /* the first sample has two files */
+    end();
+}
+END_TEST
+
+START_TEST(samples_that_have_opened_nothing)
+{
+    static const uint64_t indices[] = {7, 8};
+    begin();
+    open_samples(1);
+    add_samples(0, indices, 2);
+    ck_assert(!order_has_next(&order)); /* and no thread is woken */
+    ck_assert_uint_eq(order.taken, 4);
+    end();
+}
+END_TEST
+
+/* Unless samples open their files again, all passes together read no more than the probes. */
+START_TEST(samples_that_do_not_come_again)
+{
+    uint64_t indices[100];
+    char word = 0;
+    unsigned taken = 0;
+    for (unsigned i = 0; i < 100; i++) {
+        indices[i] = i;
+    }
+    begin();
+    open_samples(100);
+    for (unsigned pass = 0; pass < 2; pass++) {
+        end();
+        connect_loader();
+        add_samples(0, indices, 100);
+        taken += take_all();
+        order_judge(&order, &run);
+        taken += take_all();
+    }
+    ck_assert_uint_eq(taken, ORDER_PROBES);
+    open_samples(8);
+    order_judge(&order, &run);
+    ck_assert_int_eq(recv(loader, &word, 1, MSG_DONTWAIT), 1);
+    ck_assert_int_eq(word, ORDER_BELIEVED);
+    ck_assert_uint_eq(take_all(), 200);
+    end();
+}
+END_TEST
+
 Suite *suite_order(void)
 {
     Suite *suite = suite_create("order");
@@ -286,5 +384,8 @@ Suite *suite_order(void)
     tcase_add_test(all, a_tree_whose_files_are_opened);
     tcase_add_test(all, files_of_a_tree_that_were_there);
     tcase_add_test(all, shards_come_as_they_are_opened);
+    tcase_add_test(all, files_that_samples_have_opened);
+    tcase_add_test(all, samples_that_have_opened_nothing);
+    tcase_add_test(all, samples_that_do_not_come_again);
     return suite;
 }

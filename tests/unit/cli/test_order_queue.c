@@ -40,7 +40,7 @@ START_TEST(a_file_to_be_read)
     struct {
         struct order_message head;
         char path[3];
-    } message = {{ORDER_MAGIC, 0, 0}, "/a"};
+    } message = {{.magic = ORDER_MAGIC}, "/a"};
     int hearing = order_queue_open();
     ck_assert_int_ge(hearing, 0);
     ck_assert_int_eq(pthread_create(&listener, NULL, listen_for_orders, NULL), 0);

@@ -282,6 +282,15 @@ void identity_tell_kept(const char *entry)
     }
 }
 
+bool identity_note_opens(struct stk_opened *opened)
+{
+    const struct stk_identity_api *api = preload();
+    if (api != NULL) {
+        api->note_opens(opened);
+    }
+    return api != NULL;
+}
+
 /* The descriptor's own file. */
 static bool is_same_file(int fd, const struct identity_mark *mark)
 {

@@ -69,6 +69,10 @@ void identity_tell_decoded(int fd, bool kept, char *entry, size_t room);
  */
 void identity_tell_kept(const char *entry);
 
+/* Has the preload note in `opened` which covered files this thread opens; NULL: no longer. Returns
+ * false if there is no preload. */
+bool identity_note_opens(struct stk_opened *opened);
+
 /* Returns true if the descriptor still reads the version that identity_of() made this mark of. This
  * is one call: an entry does not change, but its descriptor may become the origin's. */
 bool identity_holds(int fd, const struct identity_mark *mark);

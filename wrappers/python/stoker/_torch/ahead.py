@@ -13,7 +13,8 @@ from types import GeneratorType
 
 import torch
 
-from . import foretell, sample_paths
+from . import foretell, opened, sample_paths
+from .name_lists import Names
 from .order import WINDOW, Files, Order, call
 from .rest import Rest
 from .samplers import begins_anew
@@ -23,13 +24,25 @@ _SWITCH = "STOKER_AHEAD"
 _PLACE = "STOKER_ORDERS"
 
 _NONE_YET = object()
+_INDICES = Names(0, lambda indices: indices)  # the command knows what samples have opened
 _doubted = {}  # {a data set's id: (a weak reference, the numbers of its lists that the command has not believed)}
 
 
 def install(iterator):
-    if os.environ.get(_PLACE) and os.environ.get(_SWITCH) != "off":
+    if _place():
         _replace_init(iterator)
         _replace_index(iterator)
+
+
+def install_notes(fetcher):
+    """Has torch's fetcher of map-style data sets note what samples open."""
+    if _place():
+        opened.install(fetcher, _place())
+
+
+def _place():
+    """Returns the command's socket, or None if nothing is to be read ahead."""
+    return os.environ.get(_PLACE) if os.environ.get(_SWITCH) != "off" else None
 
 
 def _replace_init(kind):
@@ -101,15 +114,17 @@ def _begin(iterator):
     dataset, is_map = iterator._dataset, iterator._dataset_kind == 0
     if not is_map:
         return None
-    return begin(iterator._sampler_iter, dataset, lambda most: sample_paths.paths_of(dataset, most))
+    key = opened.key_of(dataset)
+    return begin(iterator._sampler_iter, dataset, lambda most: sample_paths.paths_of(dataset, most), key)
 
 
-def begin(indices, source, lists_of):
+def begin(indices, source, lists_of, key=0):
     """Returns the Order of a pass, or None. `indices`: an iterator that gives them, one by one or in batches; it does
     not move. `lists_of`: called with an index that there is, returns a list of Names of the samples' files. Each is used
-    until the command has not believed it once for `source`."""
-    place = os.environ.get(_PLACE)
-    if not place or os.environ.get(_SWITCH) == "off" or torch.utils.data.get_worker_info() is not None:
+    until the command has not believed it once for `source`. If there is none, indices are sent of the data set with that
+    key, if it is not 0."""
+    place = _place()
+    if not place or torch.utils.data.get_worker_info() is not None:
         return None
     weak = weakref.ref(source)
     foretold = foretell.order_of(indices)
@@ -117,13 +132,15 @@ def begin(indices, source, lists_of):
     lists = lists_of(max(first, default=0))
     files = [Files(names, connect(place), lambda number=number: _doubt(weak, number))
              for number, names in enumerate(lists) if number not in _doubted_of(source)]
+    if not files and key:
+        files = [Files(_INDICES, connect(place, key), lambda: None)]
     files = [each for each in files if each.is_open]
     if not files:
         return None
     order = Order(foretold, first, files)
     order.goes_on = begins_anew(indices)
     if foretold is None:
-        order.rests = [Rest(each.names, place) for each in files]
+        order.rests = [Rest(each.names, place) for each in files if each.names is not _INDICES]
     return order
 
 

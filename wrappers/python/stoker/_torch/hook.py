@@ -58,6 +58,7 @@ def _install():
     lend.PLAIN["reduce_tensor"] = ForkingPickler._extra_reducers[torch.Tensor]
     _replace_collate(torch, _utils.collate)
     moves.install()
+    ahead.install_notes(_utils.fetch._MapDatasetFetcher)  # before fetch() is replaced by what looks at its indices
     _replace_fetch(_utils.fetch, _utils.collate.default_collate)
     _replace_loop(_utils.worker)
     _replace_shutdown(dataloader._MultiProcessingDataLoaderIter)

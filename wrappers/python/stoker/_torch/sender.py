@@ -8,15 +8,16 @@ import socket
 import struct
 import sys
 
-_MAGIC = 0x32726564726f6b73  # of order_message in cli/ahead/orders/order.h
+_MAGIC = 0x33726564726f6b73  # of order_message in cli/ahead/orders/order.h
 _ENCODING = sys.getfilesystemencoding()
-_HEAD = struct.Struct("=QQQ")
+_HEAD = struct.Struct("=QQQQ")
 BLOCK = 256  # samples whose paths are sent at a time
 _STEP = 64  # files that workers are done with between two messages
 _MOST = 48 << 10  # bytes of paths; with one more path a message has less than ORDER_MESSAGE_BYTES
 _HIGH = 512  # descriptors of ours are not the program's next ones
 
 UNORDERED = (1 << 64) - 1  # ORDER_UNORDERED of cli/ahead/orders/order.h
+_OPENED = (1 << 64) - 4  # ORDER_OPENED
 
 _senders = set()
 
@@ -44,14 +45,29 @@ def _close_all():
         sender.close()
 
 
-def connect(place):
-    """Returns a Sender to the command at that socket, or None."""
+def _socket():
+    return socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET | socket.SOCK_NONBLOCK)
+
+
+def report(place, dataset, opened):
+    """Reports to the command at that socket what samples of a data set have opened. A report without room is lost."""
+    with _socket() as connection:
+        try:
+            connection.connect("\0" + place)
+            connection.send(_HEAD.pack(_MAGIC, dataset, _OPENED, 0) + opened, socket.MSG_DONTWAIT | socket.MSG_NOSIGNAL)
+        except OSError:
+            pass
+
+
+def connect(place, dataset=0):
+    """Returns a Sender to the command at that socket, or None. `dataset`: what it sends are indices of that data set's
+    samples, in arrays."""
     _heed_forks()
-    low = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET | socket.SOCK_NONBLOCK)
+    low = _socket()
     try:
         low.connect("\0" + place)
         high = min(_HIGH, resource.getrlimit(resource.RLIMIT_NOFILE)[0] // 2)
-        return Sender(socket.socket(fileno=fcntl.fcntl(low.fileno(), fcntl.F_DUPFD_CLOEXEC, high)))
+        return Sender(socket.socket(fileno=fcntl.fcntl(low.fileno(), fcntl.F_DUPFD_CLOEXEC, high)), dataset)
     except OSError:
         return None
     finally:
@@ -61,8 +77,8 @@ def connect(place):
 class Sender:
     """A connection, at a high number, for one order. It never waits: what the command has no room for is sent later."""
 
-    def __init__(self, connection):
-        self._connection = connection
+    def __init__(self, connection, dataset):
+        self._connection, self._dataset = connection, dataset
         self._waiting = []  # messages for which the command had no room yet
         self._done = 0  # that was sent last
         self.files = 0  # that were sent
@@ -103,9 +119,9 @@ class Sender:
 
     def _take(self, names):
         self.files += len(names)
-        self._waiting = _messages(names) if names else []
+        self._waiting = ([] if not names else [names.tobytes()] if self._dataset else _messages(names))
         return self._waiting
 
     def _send_message(self, paths, done, asked):
-        self._connection.send(_HEAD.pack(_MAGIC, done, asked) + paths, socket.MSG_DONTWAIT | socket.MSG_NOSIGNAL)
+        self._connection.send(_HEAD.pack(_MAGIC, self._dataset, done, asked) + paths, socket.MSG_DONTWAIT | socket.MSG_NOSIGNAL)
         self._done = done

@@ -1,0 +1,67 @@
+#!/usr/bin/env python3
+"""Draws the batches of a data set that has no list of its files: PROGRAM DIRECTORY KIND WORKERS EPOCHS [HOW].
+
+Prints a line for each epoch: a digest of its batches, and a draw. KIND says which files a sample opens. HOW: persistent,
+spawn, subset or single."""
+
+import hashlib
+import os
+import random
+import sys
+
+import torch
+from torch.utils.data import DataLoader, Dataset, Subset
+
+_names = []  # of this process
+
+
+def names_in(directory):
+    if not _names:
+        _names.extend(sorted(os.listdir(directory)))
+    return _names
+
+
+class Files(Dataset):
+    def __init__(self, directory, kind):
+        self.directory, self.kind = directory, kind
+        self.count = len(os.listdir(directory)) // (2 if kind == "two" else 1)
+
+    def __len__(self):
+        return self.count
+
+    def _names_of(self, index):
+        names = names_in(self.directory)
+        drawn = names[random.randrange(self.count)]
+        return {"one": [names[index]], "two": [names[index], names[index - self.count]], "other": [drawn],
+                "mixed": [drawn, names[index]]}[self.kind]
+
+    def __getitem__(self, index):
+        number = torch.randint(9, ()).item() + random.randrange(9)
+        for name in self._names_of(index):
+            with open(os.path.join(self.directory, name), "rb") as file:
+                number += int.from_bytes(file.read()[:4], "big")
+        return number
+
+
+def make_loader(data, workers, how):
+    if how == "subset":
+        data = Subset(data, range(0, len(data)))
+    context = {"multiprocessing_context": "spawn"} if how == "spawn" else {}
+    return DataLoader(data, batch_size=None if how == "single" else 8, shuffle=True, num_workers=workers,
+                      persistent_workers=how in ("persistent", "spawn"), **context)
+
+
+def main():
+    directory, kind, workers, epochs = sys.argv[1], sys.argv[2], int(sys.argv[3]), int(sys.argv[4])
+    torch.manual_seed(7)
+    random.seed(7)
+    loader = make_loader(Files(directory, kind), workers, sys.argv[5] if len(sys.argv) > 5 else "")
+    for _ in range(epochs):
+        digest = hashlib.sha256()
+        for batch in loader:
+            digest.update(str(batch.tolist() if isinstance(batch, torch.Tensor) else batch).encode())
+        print(digest.hexdigest()[:16], torch.rand(1).item(), random.random(), flush=True)
+
+
+if __name__ == "__main__":
+    main()

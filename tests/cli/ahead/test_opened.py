@@ -1,0 +1,69 @@
+"""Data sets without a list of their files, in a tier that is too small: what samples have opened is read ahead when they
+come again."""
+
+import pathlib
+import sys
+
+import pytest
+from torch.utils.data import Dataset, Subset
+
+from stoker._torch.opened import key_of
+
+from test_jobs import SIZE
+
+PROGRAM = pathlib.Path(__file__).parent / "programs/without_lists.py"
+COUNT = 1200
+TIER = 16 << 20
+EPOCHS = 2
+
+
+@pytest.fixture(scope="module")
+def data(session_origin):
+    return session_origin.files("unlisted", COUNT, SIZE)[1]
+
+
+def run(jobs, origin, data, *arguments, latency_ms=1):
+    """Returns the run, whose batches and draws are those of a job without Stoker."""
+    line = [sys.executable, PROGRAM, data, *map(str, arguments)]
+    plain = jobs.place.run(line).stdout
+    origin.fs.latency_ms = latency_ms
+    ran = jobs.run(line, path=data, tier=f"/dev/shm:{TIER}", timeout=300)
+    assert ran.stdout == plain and len(plain.splitlines()) == EPOCHS
+    return ran
+
+
+@pytest.mark.parametrize("workers, how", [(2, ""), (2, "persistent"), (2, "spawn"), (2, "subset"), (2, "single"), (0, "")])
+def test_later_epochs_are_read_ahead(jobs, origin, data, workers, how):
+    """The tier has room for half of the files."""
+    ran = run(jobs, origin, data, "one", workers, EPOCHS, how)
+    assert ran.epoch(2)["opens"] == COUNT and ran.epoch(2)["hits"] >= 0.75 * COUNT
+
+
+def test_samples_of_two_files(jobs, origin, data):
+    ran = run(jobs, origin, data, "two", 2, EPOCHS)
+    assert ran.epoch(2)["opens"] == COUNT and ran.epoch(2)["hits"] >= 0.75 * COUNT
+
+
+@pytest.mark.parametrize("kind", ["other", "mixed"])
+def test_samples_that_draw_a_file(jobs, origin, data, kind):
+    """Files that they have opened say nothing of those that they will draw."""
+    run(jobs, origin, data, kind, 2, EPOCHS, latency_ms=0)
+
+
+class Data(Dataset):
+    def __init__(self, root, *parts):
+        self.root, self.parts = root, parts
+
+    def __len__(self):
+        raise AssertionError("the program's code runs")
+
+    __getitem__ = __getattr__ = __str__ = __repr__ = __len__
+
+
+def test_which_data_set():
+    """Its number is the same for a copy, as in another process. Two halves of one data set differ."""
+    data = Data("/data")
+    assert key_of(data) == key_of(Data("/data", 1)) == key_of(Data(pathlib.Path("/data")))
+    assert len({key_of(each) for each in (data, Data("/other"), Subset(data, [0, 2]), Subset(data, [1, 3]),
+                                          Subset(data, range(2)), Subset(Data("/other"), range(2)))}) == 6
+    assert key_of(Subset(data, [data])) not in (0, key_of(data))

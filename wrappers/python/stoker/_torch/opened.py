@@ -1,0 +1,153 @@
+"""The files that samples open, where no list of the data set names them.
+
+The process that makes samples has the preload note which covered files each of them opens, and sends that to the
+command. In later epochs the command gets the indices of that data set's samples, and reads what they have opened
+(cli/ahead/orders/sample_files.h).
+"""
+
+import functools
+import os
+import struct
+import sys
+from hashlib import blake2b
+
+from .. import _core
+from . import sample_paths, sender
+from .name_lists import directories_in, rows_of
+from .order import call
+
+_SAMPLE = struct.Struct("=QQ")  # sample_head of cli/ahead/orders/sample_files.h
+_LEAST, _MOST = 256, 16 << 10  # bytes that are sent at a time: soon at first, since the command waits for evidence
+_OTHERS = 64  # samples without a file, one after the other, until no more are looked at
+_DEPTH = 3  # objects within a data set
+_LOOKED_AT = 64  # indices of a subset
+
+_NONE_YET = object()
+
+
+def install(kind, place):
+    """Replaces fetch() of torch's fetcher of map-style data sets. `place`: the command's socket."""
+    plain = kind.fetch
+
+    @functools.wraps(plain)
+    def fetch(self, indices):
+        notes = self.__dict__.get("_stoker_notes", _NONE_YET)
+        if notes is _NONE_YET:
+            notes = self.__dict__["_stoker_notes"] = call(_notes_of, self, indices, place)
+        return plain(self, indices) if notes is None else notes.fetch(plain, self, indices)
+
+    kind.fetch = fetch
+
+
+def _notes_of(fetcher, indices, place):
+    """Returns the Notes of a fetcher, or None if its samples are not made one by one."""
+    batch = indices if type(indices) in (list, tuple) else (indices,)
+    plain = [index for index in batch if type(index) is int]
+    if not plain or not _gives_samples_one_by_one(fetcher.dataset):
+        return None
+    return Notes(place, key_of(fetcher.dataset), sample_paths.paths_of(fetcher.dataset, max(plain)))
+
+
+def _gives_samples_one_by_one(dataset):
+    """Returns true if torch's fetcher asks a data set for one sample after the other. Asking for __getitems__ may be
+    code of the program."""
+    kind = type(dataset)
+    if kind.__module__ == "torch.utils.data.dataset" and kind.__name__ == "Subset":
+        return _gives_samples_one_by_one(vars(dataset).get("dataset"))
+    names = {name for base in type.mro(kind) if base is not object for name in vars(base)}
+    return names.isdisjoint(("__getitems__", "__getattr__", "__getattribute__"))
+
+
+class Notes:
+    """Opens of one fetcher's samples that are not sent yet."""
+
+    def __init__(self, place, dataset, lists):
+        """`dataset`: its key. `lists`: Names that may be those of the samples' files."""
+        self._place, self._dataset, self._lists = place, dataset, lists
+        self._unsent, self._bytes, self._least = [], 0, _LEAST
+        self._others = 0  # samples that have opened no file, one after the other
+
+    def __del__(self, is_ending=sys.is_finalizing):
+        if not is_ending():
+            call(self._send)
+
+    def fetch(self, plain, fetcher, indices):
+        if self._others >= _OTHERS or not _core.note_opens(True):
+            return plain(fetcher, indices)
+        try:
+            if fetcher.auto_collation and type(indices) in (list, tuple):
+                return plain(fetcher, _Marked(indices, self))
+            batch = plain(fetcher, indices)
+            call(self.note, indices)
+            return batch
+        finally:
+            _core.note_opens(False)
+            call(self._send_if_many)
+
+    def note(self, index):
+        """Notes what was opened for a sample."""
+        paths = _core.opened()
+        if not paths or type(index) is not int or index < 0:
+            self._others += 1
+            return
+        self._others = 0
+        if self._lists and self._is_listed(index, paths):
+            self._others = _OTHERS
+            return
+        self._lists = ()
+        self._unsent += _SAMPLE.pack(index, len(paths)), paths
+        self._bytes += _SAMPLE.size + len(paths)
+        if self._bytes >= _MOST:
+            self._send()
+
+    def _is_listed(self, index, paths):
+        opened = os.fsdecode(paths).split("\0")
+        return any(os.path.abspath(name) in opened for names in self._lists for name in names.take((index,)))
+
+    def _send_if_many(self):
+        if self._bytes >= self._least:
+            self._least = min(2 * self._least, _MOST)
+            self._send()
+
+    def _send(self):
+        if self._unsent:
+            sender.report(self._place, self._dataset, b"".join(self._unsent))
+            self._unsent, self._bytes = [], 0
+
+
+class _Marked(list):
+    """The indices of a batch. The fetcher's loop over them makes one sample after the other."""
+
+    __slots__ = ("_notes",)
+
+    def __init__(self, indices, notes):
+        super().__init__(indices)
+        self._notes = notes
+
+    def __iter__(self):
+        note = self._notes.note
+        for index in list.__iter__(self):
+            yield index
+            call(note, index)
+
+
+# ---- which data set ----
+
+def key_of(dataset):
+    """Returns a number for a data set, the same in each process: by its class, and by the texts and a subset's indices
+    that it holds. Two data sets that are alike in these share it, and what they open is compared."""
+    traits = repr(_traits(dataset, _DEPTH)).encode("utf-8", "surrogatepass")
+    return int.from_bytes(blake2b(traits, digest_size=8).digest(), "little") | 1
+
+
+def _traits(thing, depth):
+    attributes = sample_paths.attributes_of(thing)
+    if attributes is None:
+        return None
+    kind = type(thing)
+    _, *texts = directories_in(attributes)  # all that might be one
+    indices = rows_of(attributes.get("indices"), "iu")
+    first = indices.take(range(min(indices.count, _LOOKED_AT))) if indices else ()
+    inner = _traits(attributes.get("dataset"), depth - 1) if depth > 1 else None
+    module = kind.__module__.replace("__mp_main__", "__main__")  # as spawned processes call it
+    return module, kind.__qualname__, texts, indices and indices.count, [i for i in first if type(i) is int], inner
