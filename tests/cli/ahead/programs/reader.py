@@ -75,6 +75,10 @@ def main():
             if number + 1 == most:
                 break
         print(digest.hexdigest()[:16], torch.rand(1).item(), random.random(), flush=True)
+        if kind == "execs":
+            loader_left = iter(loader)
+            next(loader_left)
+            os.execv(sys.executable, [sys.executable, __file__, directory, "plain", "2", "1"])
         if kind == "waits":
             sys.stdin.readline()
             os._exit(0)
