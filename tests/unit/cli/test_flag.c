@@ -88,7 +88,9 @@ static const struct {
              {"\033[31mred", "?[31mred"},
              {"gr\303\274n", "gr\303\274n"},
              {"\303x\377", "?x?"},
-             {"tab\there", "tab?here"}};
+             {"tab\there", "tab?here"},
+             {"\342\200\256right to left", "?right to left"},
+             {"\342\201\246\342\200\250\342\200\235", "??\342\200\235"}};
 
 START_TEST(text_for_one_line)
 {
