@@ -299,11 +299,13 @@ void shared_helper_print(FILE *out)
     if (helper.pid == 0) {
         return;
     }
-    say_line(out, "  shared: %" PRIu64 " files (%s) came from %s, %" PRIu64 " (%s) were put there",
+    say_line(out, "  shared: %" PRIu64 " %s (%s) came from %s, %" PRIu64 " (%s) %s put there",
              counted(STK_SHARED_REQUESTS_FETCHED),
+             plural(counted(STK_SHARED_REQUESTS_FETCHED), "file", "files"),
              size_text(fetched, counted(STK_SHARED_REQUESTS_FETCHED_BYTES)), helper.shared.home,
              counted(STK_SHARED_REQUESTS_PUBLISHED),
-             size_text(published, counted(STK_SHARED_REQUESTS_PUBLISHED_BYTES)));
+             size_text(published, counted(STK_SHARED_REQUESTS_PUBLISHED_BYTES)),
+             plural(counted(STK_SHARED_REQUESTS_PUBLISHED), "was", "were"));
     if (counted(STK_SHARED_REQUESTS_PASSED) > 0) {
         fprintf(out, "  shared: of these %" PRIu64 " (%s) were not kept here, for want of room\n",
                 counted(STK_SHARED_REQUESTS_PASSED),

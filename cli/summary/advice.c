@@ -304,12 +304,14 @@ static char *advise_setting(const struct figures *figures)
 {
     char size[BYPASSED_SIZE_TEXT];
     int why = heaviest_setting(figures);
-    return why == 0 ? NULL
-                    : must_format("%" PRIu64 " opens (files of %s) were not cached, %s: "
-                                  "what would change it is %s",
-                                  bypassed_count(figures->counts, why),
-                                  bypassed_size(size, figures->counts, why), bypassed_meanings[why],
-                                  bypassed_settings[why]);
+    if (why == 0) {
+        return NULL;
+    }
+    uint64_t count = bypassed_count(figures->counts, why);
+    return must_format("%" PRIu64 " %s (files of %s) %s not cached, %s: what would change it is %s",
+                       count, plural(count, "open", "opens"),
+                       bypassed_size(size, figures->counts, why), plural(count, "was", "were"),
+                       bypassed_meanings[why], bypassed_settings[why]);
 }
 
 char *figures_advice(const struct figures *figures)
@@ -388,10 +390,11 @@ static char *suggest_for_maps(const struct figures *figures)
     uint64_t more;
     struct finisher_mapped *mapped = finisher_list_mapped(&figures->session->run, &count, &more);
     char *text = count == 0 ? NULL
-                            : must_format("%" PRIu64 " big files were mapped before they were "
-                                          "filled, and read from storage: stoker run "
-                                          "--warm=first fills them first",
-                                          count + more);
+                            : must_format("%" PRIu64 " big %s filled, and read from storage: "
+                                          "stoker run --warm=first fills such files first",
+                                          count + more,
+                                          plural(count + more, "file was mapped before it was",
+                                                 "files were mapped before they were"));
     finisher_free_mapped(mapped, count);
     return text;
 }

@@ -57,8 +57,8 @@ static char *size_if_small(const struct request *request, char **why)
             must_format("the data set holds at least %s, and more than a short look shows", bytes);
         return NULL;
     }
-    return must_format("%s in %" PRIu64 " files; the page cache can have %s", bytes, look.files,
-                       memory);
+    return must_format("%s in %" PRIu64 " %s; the page cache can have %s", bytes, look.files,
+                       plural(look.files, "file", "files"), memory);
 }
 
 /* ---- both ---- */

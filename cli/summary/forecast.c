@@ -166,9 +166,10 @@ static void say_shares(const struct request *request, const struct session *sess
             size_text(room, (uint64_t)room_of_all(session, request) * STK_BLOCK_BYTES));
     } else if (look->files > 0) {
         char *shares = shares_text(request, session, look);
-        say("%s %s in %" PRIu64 " files: once filled, %s",
+        say("%s %s in %" PRIu64 " %s: once filled, %s",
             look->of_run ? "the last run opened" : "the data set holds",
-            size_text(size, look->bytes), look->files, shares);
+            size_text(size, look->bytes), look->files, plural(look->files, "file", "files"),
+            shares);
         free(shares);
     }
 }
@@ -266,7 +267,8 @@ void forecast_print(FILE *out, const struct figures *figures)
         const struct stk_tier *tier = &session->tiers[i];
         uint64_t served = figures->counts->tiers[tier->index % STK_TIERS];
         char *usage = usage_text(tier), *share = share_text(figures, served, opens);
-        say_line(out, "  %s served %" PRIu64 " opens%s, %s", tier->home, served, share, usage);
+        say_line(out, "  %s served %" PRIu64 " %s%s, %s", tier->home, served,
+                 plural(served, "open", "opens"), share, usage);
         free(share);
         free(usage);
     }

@@ -25,6 +25,17 @@ static void ask_about_path(const struct request *request)
               request->spelled[0]);
 }
 
+/* Returns a covered directory that this user may not read, or NULL. */
+static const char *find_forbidden(const struct request *request)
+{
+    for (unsigned i = 0; i < request->count; i++) {
+        if (access(request->canonical[i], R_OK) != 0 && errno == EACCES) {
+            return request->spelled[i];
+        }
+    }
+    return NULL;
+}
+
 static void explain_command(const struct figures *figures)
 {
     const char *reason = command_cannot_preload(figures->request->command[0]);
@@ -34,7 +45,8 @@ static void explain_command(const struct figures *figures)
         lines_add(HEAD, "  The command has ended, and processes that it started go on without a "
                         "summary: let it wait for them");
     }
-    if (reason == NULL && command_exit_status(figures->status) == 0) {
+    if (reason == NULL && command_exit_status(figures->status) == 0 &&
+        find_forbidden(figures->request) == NULL) {
         ask_about_path(figures->request);
     }
 }
@@ -71,17 +83,16 @@ static bool explain_mildly(const struct figures *figures)
     const struct session *session = figures->session;
     const struct request *request = figures->request;
     uint64_t runs = figures_tallied(session, STK_TALLY_INNER_RUNS);
+    uint64_t opens = figures_tallied(session, STK_TALLY_INNER_OPENS);
     uint64_t images = figures_tallied(session, STK_TALLY_IMAGES) + figures_left_to_pillow(session);
     uint64_t results = figures_tallied(session, STK_TALLY_RESULTS_FOUND) +
                        figures_tallied(session, STK_TALLY_RESULTS_KEPT);
     if (runs > 0) {
         lines_add(HEAD,
                   "stoker: served by %" PRIu64 " inner %s of stoker: %" PRIu64
-                  " opens, %.1f%% from the cache",
-                  runs, plural(runs, "run", "runs"),
-                  figures_tallied(session, STK_TALLY_INNER_OPENS),
-                  percent((double)figures_tallied(session, STK_TALLY_INNER_HITS),
-                          (double)figures_tallied(session, STK_TALLY_INNER_OPENS)));
+                  " %s, %.1f%% from the cache",
+                  runs, plural(runs, "run", "runs"), opens, plural(opens, "open", "opens"),
+                  percent((double)figures_tallied(session, STK_TALLY_INNER_HITS), (double)opens));
     } else if (images > 0) {
         lines_add(HEAD, "stoker: no file below %s was opened; the images came from elsewhere",
                   request->spelled[0]);
@@ -101,17 +112,6 @@ static bool explain_run_users(const struct figures *figures)
                   figures->request->spelled[0]);
     }
     return any;
-}
-
-/* Returns a covered directory that this user may not read, or NULL. */
-static const char *find_forbidden(const struct request *request)
-{
-    for (unsigned i = 0; i < request->count; i++) {
-        if (access(request->canonical[i], R_OK) != 0 && errno == EACCES) {
-            return request->spelled[i];
-        }
-    }
-    return NULL;
 }
 
 /* Adds the first line, with what is known to have kept the command from its files. */
@@ -169,6 +169,7 @@ void summary_explain_nothing(const struct figures *figures)
         explain_command(figures);
     }
     if (!mild && stats > 0) {
-        lines_add(CACHES, "  (%" PRIu64 " stats were seen.)", stats);
+        lines_add(CACHES, "  (%" PRIu64 " %s seen.)", stats,
+                  plural(stats, "stat was", "stats were"));
     }
 }

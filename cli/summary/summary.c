@@ -182,9 +182,9 @@ static void add_uploads(const struct figures *figures)
     const struct session *session = figures->session;
     uint64_t batches = figures_tallied(session, STK_TALLY_UPLOADS);
     if (batches > 0) {
-        lines_add(TIMES, "  to the GPU: %s in %" PRIu64 " batches, %.1f s waiting for them",
+        lines_add(TIMES, "  to the GPU: %s in %" PRIu64 " %s, %.1f s waiting for them",
                   size_text(size, figures_tallied(session, STK_TALLY_UPLOAD_BYTES)), batches,
-                  figures->upload_s);
+                  plural(batches, "batch", "batches"), figures->upload_s);
     }
 }
 
@@ -272,8 +272,9 @@ static void add_blocks(const struct figures *figures)
     const struct finisher_figures *finished = &figures->session->finished;
     if (blocks[STK_BLOCK_READS] > 0) {
         lines_add(CACHES,
-                  "  big files: %" PRIu64 " reads answered from blocks (%s); %s came from storage",
-                  blocks[STK_BLOCK_READS], size_text(cache, blocks[STK_BLOCK_BYTES_CACHE]),
+                  "  big files: %" PRIu64 " %s answered from blocks (%s); %s came from storage",
+                  blocks[STK_BLOCK_READS], plural(blocks[STK_BLOCK_READS], "read", "reads"),
+                  size_text(cache, blocks[STK_BLOCK_BYTES_CACHE]),
                   size_text(origin, blocks[STK_BLOCK_BYTES_ORIGIN]));
     }
     if (finished->files > 0) {
@@ -313,7 +314,9 @@ static void add_mapped(const struct session *session)
                   mapped[i].done ? " (filled since)" : "");
     }
     if (more > 0) {
-        lines_add(DETAILS, "  %" PRIu64 " more were mapped before they were filled", more);
+        lines_add(
+            DETAILS, "  %" PRIu64 " more %s", more,
+            plural(more, "was mapped before it was filled", "were mapped before they were filled"));
     }
     if (count > 0) {
         lines_add(LOSSES,
@@ -332,10 +335,11 @@ static void add_ahead(const struct request *request, const struct fill_figures *
                                        : "";
     if (request->warm) {
         lines_add(CACHES,
-                  "  --warm: %" PRIu64 " files (%s) filled, %" PRIu64 " were there, of %" PRIu64
+                  "  --warm: %" PRIu64 " %s (%s) filled, %" PRIu64 " %s there, of %" PRIu64
                   " in all%s",
-                  ahead->filled, size_text(size, ahead->filled_bytes), ahead->present, ahead->found,
-                  how);
+                  ahead->filled, plural(ahead->filled, "file", "files"),
+                  size_text(size, ahead->filled_bytes), ahead->present,
+                  plural(ahead->present, "was", "were"), ahead->found, how);
     }
 }
 
@@ -345,8 +349,9 @@ static void add_given_up(const struct stk_run_counts *counts)
 {
     char size[STK_SIZE_TEXT];
     if (counts->given_up > 0) {
-        lines_add(DETAILS, "  %" PRIu64 " cached files (%s) gave way to their decoded copies",
-                  counts->given_up, size_text(size, counts->given_up_bytes));
+        lines_add(DETAILS, "  %" PRIu64 " cached %s (%s) gave way to decoded copies",
+                  counts->given_up, plural(counts->given_up, "file", "files"),
+                  size_text(size, counts->given_up_bytes));
     }
 }
 

@@ -98,8 +98,8 @@ void summary_add_results(const struct session *session)
     char *lost = made > kept ? must_format(", %" PRIu64 " not kept", made - kept) : must_copy("");
     if (found + made > 0) {
         lines_add(CACHES,
-                  "  %" PRIu64 " results of stoker.cached: %" PRIu64 " found, %" PRIu64 " made%s",
-                  found + made, found, made, lost);
+                  "  %" PRIu64 " %s of stoker.cached: %" PRIu64 " found, %" PRIu64 " made%s",
+                  found + made, plural(found + made, "result", "results"), found, made, lost);
     }
     free(lost);
 }
@@ -141,11 +141,12 @@ void summary_add_missing(const struct figures *figures)
 void summary_add_batches(const struct session *session)
 {
     uint64_t left = figures_left_to_torch(session);
+    uint64_t batches = figures_tallied(session, STK_TALLY_BATCHES);
     if (left > 0) {
         char *reasons = left_text(session, STK_TALLY_BATCH_REASONS, STK_TALLY_BATCH_REASONS_END);
-        lines_add(PARTS,
-                  "  %" PRIu64 " batches without a copy, %" PRIu64 " tensors left to torch: %s",
-                  figures_tallied(session, STK_TALLY_BATCHES), left, reasons);
+        lines_add(PARTS, "  %" PRIu64 " %s without a copy, %" PRIu64 " %s left to torch: %s",
+                  batches, plural(batches, "batch", "batches"), left,
+                  plural(left, "tensor", "tensors"), reasons);
         free(reasons);
     }
 }

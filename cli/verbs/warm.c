@@ -93,8 +93,9 @@ static void print_left(const struct fill_figures *figures)
                "links led to directories, which are not followed, or to no files");
     bypassed_print(figures->refused);
     if (figures->full) {
-        fprintf(stderr, "  Nothing more fitted: %" PRIu64 " files were not looked at.\n",
-                figures->found - figures->done);
+        fprintf(stderr, "  Nothing more fitted: %" PRIu64 " %s not looked at.\n",
+                figures->found - figures->done,
+                plural(figures->found - figures->done, "file was", "files were"));
     }
 }
 
