@@ -148,8 +148,8 @@ static void take_shared(struct request *request, const struct request_tier *tier
 }
 
 /* Returns true if several nodes or a group share the tier: then this process asks nothing of it. A
- * directory whose server does not answer is no disk of this node, so it is shared, too, under the
- * name that was given; but not by a group, which its mode says. */
+ * directory whose server does not answer, or fails, is no disk of this node. So it is shared, too,
+ * under the name that was given; but not by a group, which its mode says. */
 static bool is_shared(struct request *request, struct request_tier *tier)
 {
     char canonical[STK_HOME_BYTES] = "";

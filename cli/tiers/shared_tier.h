@@ -40,8 +40,8 @@ struct shared_tier {
 #define SHARED_TIER_SEAL_BYTES 64
 
 /* Finds out in a detached process whether a directory is on a shared file system, or is the
- * group's, wherever it is; no group has the number 0. Returns SHARED_TIER_LATE if it does not
- * answer. Sets `canonical` for SHARED_TIER_YES and SHARED_TIER_OF_GROUP. */
+ * group's, wherever it is; no group has the number 0. Returns SHARED_TIER_LATE if its server does
+ * not answer, or fails. Sets `canonical` for SHARED_TIER_YES and SHARED_TIER_OF_GROUP. */
 enum shared_tier_kind {
     SHARED_TIER_LOCAL,
     SHARED_TIER_YES,

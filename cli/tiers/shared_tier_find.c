@@ -1,3 +1,4 @@
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -22,6 +23,14 @@ struct find_answer {
     char canonical[STK_HOME_BYTES];
 };
 
+/* Returns true for an error of a server that is down. Other errors are the directory's. */
+static bool is_of_server(int error)
+{
+    return error == ENOTCONN || error == ESTALE || error == EIO || error == EHOSTDOWN ||
+           error == EHOSTUNREACH || error == ETIMEDOUT || error == ECONNREFUSED ||
+           error == ECONNABORTED || error == ESHUTDOWN;
+}
+
 /* Looks at the directory. Errors of the directory are reported by later checks. */
 static void look_at(void *context, int out)
 {
@@ -36,6 +45,8 @@ static void look_at(void *context, int out)
                      : !stk_local_is(&fs)                           ? SHARED_TIER_YES
                                                                     : SHARED_TIER_LOCAL;
         strcpy(found.canonical, canonical);
+    } else if (is_of_server(errno)) {
+        found.kind = SHARED_TIER_LATE;
     }
     free(canonical);
     detached_answer(out, &found, sizeof found);

@@ -30,6 +30,8 @@ class Gluster:
         wait_for(lambda: self.say("peer", "status").count("(Connected)") == len(machines) - 1)
         bricks = [f"{machine.name}:{machine.own}/disk/brick" for machine in machines]
         assert self.tell("volume", "create", "cache", *bricks, "force") == 0
+        # A client leaves a brick alone after so long. No test lasts that long, so a job that ends has not waited.
+        assert self.tell("volume", "set", "cache", "network.ping-timeout", "600") == 0
         wait_for(lambda: self.tell("volume", "start", "cache") == 0)
         for machine in machines:
             machine.run(["mount", "-t", "glusterfs", f"{machine.name}:/cache", machine.own / "mount"])
@@ -44,6 +46,22 @@ class Gluster:
             machine.run(["mount", "--bind", machine.own / own, usual])
         machine.run(["mkdir", "-p", "/run/gluster"])
         machine.run(["glusterd"])
+
+    def signal_brick(self, machine, number):
+        """Sends the machine's brick a signal."""
+        found = machine.run(["pgrep", "glusterfsd"]).stdout.split()
+        machine.run(["kill", f"-{int(number)}", *found])
+
+    def restart_bricks(self):
+        """Starts those that have ended."""
+        assert self.tell("volume", "start", "cache", "force") == 0
+
+    def fill(self, machine):
+        """Takes all room of the machine's brick."""
+        machine.run(["sh", "-c", f"cat /dev/zero >{machine.own}/disk/filler; true"])
+
+    def empty(self, machine):
+        machine.run(["rm", f"{machine.own}/disk/filler"])
 
     def _gluster(self, *arguments):
         return self.machines[0].run(["gluster", "--mode=script", *arguments], check=False)

@@ -16,8 +16,9 @@ ADDRESS = "10.78.0.{}"
 
 
 def holder(line, script):
-    """A process that holds namespaces until its input ends."""
-    process = subprocess.Popen([*line, "sh", "-ec", f"{script}\necho ready; exec cat"], env=CLEAN,
+    """A process that holds namespaces until its input ends. As the first one of a machine it has to wait for
+    orphans: the shell does, while cat runs."""
+    process = subprocess.Popen([*line, "sh", "-ec", f"{script}\necho ready; cat; true"], env=CLEAN,
                                stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     if process.stdout.readline() != b"ready\n":
         raise Lacking(f"no namespaces of a machine: {process.communicate()[1].decode().strip()}")

@@ -1,6 +1,6 @@
 """One rank of a training job, by SUMS, EPOCH and FILE...: reads its part of an epoch by two workers, as a
-DistributedSampler deals it. Compares every byte with the sums of SUMS. The ranks meet, by gloo, and add up
-how many files were right."""
+DistributedSampler deals it. Compares every byte with the sums of SUMS. With MASTER_ADDR the ranks meet, by
+gloo, and add up how many files were right."""
 
 import json
 import os
@@ -28,13 +28,16 @@ def main():
     with open(sys.argv[1], encoding="utf-8") as file:
         files = Files(sys.argv[3:], json.load(file))
     rank, world = int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"])
-    torch.distributed.init_process_group("gloo")
+    together = "MASTER_ADDR" in os.environ
+    if together:
+        torch.distributed.init_process_group("gloo")
     sampler = DistributedSampler(files, world, rank, seed=7)
     sampler.set_epoch(int(sys.argv[2]))
     right = sum(int(batch.sum()) for batch in DataLoader(files, 8, sampler=sampler, num_workers=2))
     total = torch.tensor([right])
-    torch.distributed.all_reduce(total)
-    torch.distributed.destroy_process_group()
+    if together:
+        torch.distributed.all_reduce(total)
+        torch.distributed.destroy_process_group()
     print(int(total))
 
 

@@ -470,6 +470,14 @@ def test_the_helper_is_stopped(cluster, scratch):
                         "    print('read', flush=True)"])
     jobs, flags = cluster.nodes[0].jobs, cluster.flags(local=f"{local}:64M")
     jobs.run(reader(cluster.files, 1), path=cluster.mount, tier=f"{local}:64M")
+def test_a_server_that_is_gone_at_the_start(cluster):
+    """The directory cannot even be looked at."""
+    cluster.tier.kill()
+    ran, _ = cluster.run(0)
+    assert "does not answer: going on without it, and trying again" in ran.said
+    assert ran.shared["state"] == "late" and ran.shared["pauses"] == 1
+
+
     line = jobs.command_line([sys.executable, "-c", script, *cluster.files], cluster.mount, flags=flags)
     with jobs.started(line) as process:
         assert process.stdout.readline() == "begun\n"
