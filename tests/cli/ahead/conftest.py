@@ -1,6 +1,9 @@
 """Fixtures of the tests of reading ahead: a slow origin, and a place for each test's jobs."""
 
+import json
 import pathlib
+import subprocess
+import sys
 
 import pytest
 
@@ -27,3 +30,16 @@ def place(session_origin):  # noqa: F811
     """A mount namespace with a /dev/shm of its own, which sees the origin's mount."""
     with isolated_or_skip() as isolated:
         yield isolated
+
+
+@pytest.fixture(scope="session")
+def plainly():
+    """Returns what a program prints without Stoker. One process has imported torch for all of them."""
+    line = [sys.executable, "-B", HERE / "programs/plainly.py"]
+    with subprocess.Popen(line, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as programs:
+        def run(line):
+            print(json.dumps(list(map(str, line[1:]))), file=programs.stdin, flush=True)
+            status, said = json.loads(programs.stdout.readline())
+            assert status == 0
+            return said
+        yield run

@@ -19,9 +19,9 @@ def run(jobs, data, kind, epochs):
     return jobs.run(line(data, kind, 2, epochs), path=data, tier=f"/dev/shm:{TIER}", timeout=300)
 
 
-def test_what_the_tier_holds_is_not_read_again(jobs, origin, data):
+def test_what_the_tier_holds_is_not_read_again(jobs, plainly, origin, data):
     """Each epoch reads what the tier has no room for, nearly all of it ahead of the job."""
-    plain = jobs.place.run(line(data, "plain", 2, EPOCHS)).stdout
+    plain = plainly(line(data, "plain", 2, EPOCHS))
     origin.fs.latency_ms = 2
     with origin.fs.counting() as counted:
         ran = run(jobs, data, "plain", EPOCHS)

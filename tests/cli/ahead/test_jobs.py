@@ -28,9 +28,9 @@ def read_ahead(ran):
 
 @pytest.mark.parametrize("kind, workers, least", [("plain", 2, COUNT // 2), ("stay", 2, COUNT // 2),
                                                   ("plain", 0, COUNT // 2), ("own", 2, COUNT // 2)])
-def test_files_are_there_before_they_are_wanted(jobs, origin, data, kind, workers, least):
+def test_files_are_there_before_they_are_wanted(jobs, plainly, origin, data, kind, workers, least):
     """The batches and draws are those of a job without Stoker. Each file is read once."""
-    plain = jobs.place.run(line(data, kind, workers, 2)).stdout
+    plain = plainly(line(data, kind, workers, 2))
     origin.fs.latency_ms = 2
     with origin.fs.counting() as counted:
         ran = jobs.run(line(data, kind, workers, 2), path=data, timeout=300)
@@ -57,7 +57,7 @@ def test_a_pass_that_ends_early(jobs, session_origin, origin):
 
 
 @pytest.mark.parametrize("kind, right", [("wrong", 0), ("two", COUNT)])
-def test_a_list_of_other_files(jobs, session_origin, kind, right):
+def test_a_list_of_other_files(jobs, plainly, session_origin, kind, right):
     """The list names files that no sample opens: at most 64 of these are read. A list of the right files beside it is
     used."""
     source, data = session_origin.files(f"list-{kind}", COUNT, SIZE)
@@ -66,7 +66,7 @@ def test_a_list_of_other_files(jobs, session_origin, kind, right):
         if path.is_file():
             (source / "read" / path.name).write_bytes(path.read_bytes())
     settle()
-    plain = jobs.place.run(line(data, kind, 2, 2)).stdout
+    plain = plainly(line(data, kind, 2, 2))
     ran = jobs.run(line(data, kind, 2, 2), path=data, timeout=300)
     assert ran.stdout == plain
     assert 0 < read_ahead(ran) <= right + 64

@@ -19,13 +19,13 @@ def data(session_origin):
 
 @pytest.mark.parametrize("kind", ["spawn", "forkserver", "one generator", "rank", "two ranks", "torchdata",
                                   "accelerate", "timm", "timm repeated", "transformers", "lightning"])
-def test_the_same_batches(jobs, origin, data, kind):
+def test_the_same_batches(jobs, plainly, origin, data, kind):
     library = kind.split()[0]
     is_librarys = library in ("torchdata", "accelerate", "timm", "transformers", "lightning")
     if is_librarys and importlib.util.find_spec(library) is None:
         pytest.skip(f"no {library}")
     line = [sys.executable, PROGRAM, data, kind]
-    plain = jobs.place.run(list(map(str, line))).stdout
+    plain = plainly(line)
     origin.fs.latency_ms = 2
     with origin.fs.counting() as counted:
         ran = jobs.run(line, path=data, timeout=300)
