@@ -26,6 +26,13 @@ static const struct verb {
     {"doctor", verb_doctor}, {"report", verb_report}, {"help", verb_help},
 };
 
+static void nearest_try_verbs(struct nearest *nearest)
+{
+    for (size_t i = 0; i < sizeof verbs / sizeof *verbs; i++) {
+        nearest_try(nearest, verbs[i].name);
+    }
+}
+
 static void print_completion(const char *shell)
 {
     if (shell == NULL || strcmp(shell, "bash") == 0) {
@@ -39,6 +46,20 @@ static void print_completion(const char *shell)
     }
 }
 
+static const char environment_topic[] = "environment";
+
+static void die_of_topic(const char *word) __attribute__((noreturn));
+static void die_of_topic(const char *word)
+{
+    struct nearest nearest = nearest_to(word);
+    nearest_try(&nearest, environment_topic);
+    nearest_try_verbs(&nearest);
+    if (nearest.best != NULL) {
+        die("no help on %s: did you mean `stoker help %s`?", word, nearest.best);
+    }
+    die("no help on %s: see `stoker --help`", word);
+}
+
 /* `stoker help [COMMAND|environment]`. Also prints the completion. */
 static int verb_help(char **arguments)
 {
@@ -46,12 +67,12 @@ static int verb_help(char **arguments)
         help_overview(stdout);
     } else if (strcmp(arguments[0], "--completion") == 0) {
         print_completion(arguments[1]);
-    } else if (strcmp(arguments[0], "environment") == 0) {
+    } else if (strcmp(arguments[0], environment_topic) == 0) {
         help_environment();
     } else if (help_find(arguments[0]) != NULL) {
         help_verb(help_find(arguments[0]));
     } else {
-        die("no help on %s: see `stoker --help`", arguments[0]);
+        die_of_topic(arguments[0]);
     }
     return 0;
 }
@@ -60,9 +81,7 @@ static void die_of_verb(const char *word) __attribute__((noreturn));
 static void die_of_verb(const char *word)
 {
     struct nearest nearest = nearest_to(word);
-    for (size_t i = 0; i < sizeof verbs / sizeof *verbs; i++) {
-        nearest_try(&nearest, verbs[i].name);
-    }
+    nearest_try_verbs(&nearest);
     if (nearest.best != NULL) {
         die("unknown verb %s: did you mean `stoker %s`?", word, nearest.best);
     }

@@ -34,8 +34,8 @@
 #define FRESH                                                                                      \
     {                                                                                              \
         "--fresh", "run|open|never",                                                               \
-            "ask the file system of the data set whether a file has changed: once in a run, at "   \
-            "each open, or never"                                                                  \
+            "ask the file system of the data set whether a file has changed: once in a run (the "  \
+            "default), at each open, or never"                                                     \
     }
 #define SAMPLES                                                                                    \
     {                                                                                              \
@@ -334,6 +334,11 @@ void help_verb(const struct help_verb *verb)
 
 void help_environment(void)
 {
+    put_text("Set in the environment, or as NAME=VALUE, one a line, in ~/.config/stoker.conf or "
+             "/etc/stoker.conf. A flag goes before the environment, that before the user's file, "
+             "and that before the machine's.\n",
+             0, 0);
+    putchar('\n');
     for (int i = 0; i < STK_OPTION_COUNT; i++) {
         const struct stk_option_row *row = &stk_option_table[i];
         printf("%s=%s\n", row->variable, row->argument);

@@ -6,25 +6,26 @@
 
 enum { LONGEST = 40, MOST_ERRORS = 2 };
 
-/* Returns the least number of letters to put in, take out or change. Two neighbours in the wrong
- * order are two. Both words have at most LONGEST letters. */
+/* Returns the least number of letters to put in, take out or change, and of neighbours to swap.
+ * Both words have at most LONGEST letters. */
 static unsigned errors_between(const char *a, const char *b)
 {
-    uint64_t row[LONGEST + 1];
-    size_t length = strlen(b);
-    for (size_t j = 0; j <= length; j++) {
-        row[j] = j;
-    }
-    for (unsigned i = 1; a[i - 1] != '\0'; i++) {
-        uint64_t before = row[0]; /* of the row above, one to the left */
-        row[0] = i;
-        for (size_t j = 1; j <= length; j++) {
-            uint64_t changed = before + (a[i - 1] != b[j - 1]);
-            before = row[j];
-            row[j] = stk_least(changed, stk_least(row[j], row[j - 1]) + 1);
+    uint64_t table[LONGEST + 1][LONGEST + 1];
+    size_t rows = strlen(a), columns = strlen(b);
+    for (size_t i = 0; i <= rows; i++) {
+        for (size_t j = 0; j <= columns; j++) {
+            if (i == 0 || j == 0) {
+                table[i][j] = i + j;
+                continue;
+            }
+            uint64_t changed = table[i - 1][j - 1] + (a[i - 1] != b[j - 1]);
+            table[i][j] = stk_least(changed, stk_least(table[i - 1][j], table[i][j - 1]) + 1);
+            if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1]) {
+                table[i][j] = stk_least(table[i][j], table[i - 2][j - 2] + 1);
+            }
         }
     }
-    return (unsigned)row[length];
+    return (unsigned)table[rows][columns];
 }
 
 struct nearest nearest_to(const char *word)

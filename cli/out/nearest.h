@@ -6,7 +6,7 @@
 /* The word, and the best candidate so far, or NULL. Both texts stay the caller's. */
 struct nearest {
     const char *word, *best;
-    unsigned errors; /* of the best candidate: letters too many, too few or wrong */
+    unsigned errors; /* of the best candidate: letters too many, too few, wrong or swapped */
 };
 
 struct nearest nearest_to(const char *word);

@@ -41,6 +41,16 @@ def test_each_verb_has_help_that_fits(jobs, help_of):
     assert jobs.stoker("help", "nonsense").returncode == 2
 
 
+def test_a_mistyped_topic_is_guessed(jobs):
+    for typed, meant in (("rnu", "run"), ("enviroment", "environment")):
+        done = jobs.stoker("help", typed)
+        assert done.returncode == 2 and done.stderr == f"stoker: no help on {typed}: did you mean `stoker help {meant}`?\n"
+
+
+def test_the_variables_lie_in_files_as_well(jobs):
+    assert {"~/.config/stoker.conf", "/etc/stoker.conf."} <= set(jobs.stoker("help", "environment").stdout.split())
+
+
 def test_every_verb_is_listed(repository):
     table = (repository / "cli/main.c").read_text().split("verbs[] = {")[1].split("};")[0]
     assert set(re.findall(r'\{"(\w+)"', table)) == {*VERBS, "help"}

@@ -18,6 +18,8 @@ START_TEST(words_that_were_meant)
     ck_assert_pstr_eq(meant("runn"), "run");
     ck_assert_pstr_eq(meant("reprot"), "report");
     ck_assert_pstr_eq(meant("warn"), "warm");
+    ck_assert_pstr_eq(meant("wram"), "warm");
+    ck_assert_pstr_eq(meant("rnu"), "run");
     ck_assert_pstr_eq(meant("STOKER_TEIRS"), "STOKER_TIERS");
     ck_assert_pstr_eq(meant("clear"), "clear");
 }
