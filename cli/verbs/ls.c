@@ -55,7 +55,7 @@ static void print_store(const struct known_store *store, void *context)
 {
     char size[STK_SIZE_TEXT];
     say_line(stdout, "%s: %s of decoded copies, %s", store->directory,
-             size_text(size, store->bytes), store->used ? "in use" : "by no run now");
+             size_text(size, store->bytes), store->used ? "in use" : "used by no run now");
     ++*(unsigned *)context;
 }
 
@@ -75,7 +75,7 @@ static void print_left(const struct stk_tier *tier)
     char used[STK_SIZE_TEXT];
     int64_t blocks, inodes;
     stk_ledger_walk(tier->home, 0, NULL, &blocks, &inodes);
-    say_line(stdout, "%s: %s used, %" PRId64 " inodes, by no run now", tier->home,
+    say_line(stdout, "%s: %s, %" PRId64 " inodes, used by no run now", tier->home,
              size_text(used, (uint64_t)(blocks * STK_BLOCK_BYTES)), inodes);
 }
 
@@ -118,7 +118,9 @@ int verb_ls(char **arguments)
     if (tier == NULL) {
         stores_each(print_store, &shown);
     }
-    if (known) {
+    if (shown == 0 && tier != NULL) {
+        say_line(stdout, "nothing is cached in %s", tier);
+    } else if (known) {
         print_runs(&session);
     } else if (shown == 0) {
         printf("nothing is cached\n");

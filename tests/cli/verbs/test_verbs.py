@@ -190,7 +190,7 @@ def test_decoded_copies_in_a_directory_of_their_own(jobs, state, scratch):
     job = [sys.executable, "-c", "import sys; from PIL import Image; Image.open(sys.argv[1]).load()", image]
     jobs.run(job, path=image.parent, flags=[f"--decoded={own}:100M"], env=state)
     (own / "pid-1-mine").mkdir()
-    assert re.search(rf"^{own}: [\d.]+ [KM]iB of decoded copies, by no run now$",
+    assert re.search(rf"^{own}: [\d.]+ [KM]iB of decoded copies, used by no run now$",
                      jobs.stoker("ls", env=state).stdout, re.M)
     said = jobs.stoker("clear", own, env=state).stdout
     assert re.fullmatch(rf"removed [\d.]+ [KM]iB of decoded copies: {own}\n", said)
@@ -265,6 +265,7 @@ def test_ls_and_clear_of_a_named_tier(jobs, data, scratch, state):
     assert jobs.stoker("clear", f"--tier={scratch}/one").stdout.startswith("removed ")
     assert not (scratch / "one" / HOME).exists() and (scratch / "two" / HOME).exists()
     assert jobs.stoker("clear", f"--tier={scratch}/one").stdout == "nothing is cached\n"
+    assert jobs.stoker("ls", "--tier", scratch / "one").stdout == f"nothing is cached in {scratch}/one\n"
 
 
 def test_clear_of_a_named_tier_leaves_the_others(jobs, data, scratch, place):
