@@ -1,7 +1,7 @@
 """The package itself: memory, what it may be linked to, and `pip install .`."""
 
 import ast
-import importlib
+import importlib.util
 import json
 import os
 import re
@@ -25,6 +25,16 @@ def test_no_leak(jpegs, environment):
     grown, images = map(int, done.stdout.split())
     assert images > count * 0.9
     assert grown < 4 << 20, f"{grown} bytes in {count} decodes"
+
+
+def test_every_name_that_is_listed_is_there(environment):
+    """In a process that imported nothing else of the package."""
+    script = ("import stoker, sys; "
+              "print([name for name in dir(stoker) if not hasattr(stoker, name) and name not in sys.argv])")
+    torch = importlib.util.find_spec("torch") is not None
+    done = subprocess.run([sys.executable, "-c", script, *([] if torch else ["gpu", "transforms", "Feed", "Loader"])],
+                          text=True, env=environment, capture_output=True, check=True)
+    assert done.stdout == "[]\n"
 
 
 def test_what_it_needs_and_shows():

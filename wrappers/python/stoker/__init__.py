@@ -42,9 +42,9 @@ def __dir__():
 
 
 def __getattr__(name):
-    if name == "Image":
+    if name in ("Image", "gpu", "transforms"):
         import importlib
-        return importlib.import_module(".Image", __name__)
+        return importlib.import_module(f".{name}", __name__)
     if name == "cached":
         from ._cached import cached
         return cached
