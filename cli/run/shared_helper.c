@@ -280,16 +280,20 @@ static void print_losses(FILE *out)
 {
     print_pauses(out);
     if (counted(STK_SHARED_REQUESTS_FULL) > 0) {
-        fprintf(out, "  shared: no room for %" PRIu64 " files, or no right to write\n",
-                counted(STK_SHARED_REQUESTS_FULL));
+        fprintf(out, "  shared: no room for %" PRIu64 " %s, or no right to write\n",
+                counted(STK_SHARED_REQUESTS_FULL),
+                plural(counted(STK_SHARED_REQUESTS_FULL), "file", "files"));
     }
     if (counted(STK_SHARED_REQUESTS_DROPPED) > 0) {
-        fprintf(out, "  shared: no time to put %" PRIu64 " files there; %s\n",
-                counted(STK_SHARED_REQUESTS_DROPPED), shared_helper_fate_of_left(helper.session));
+        fprintf(out, "  shared: no time to put %" PRIu64 " %s there; %s\n",
+                counted(STK_SHARED_REQUESTS_DROPPED),
+                plural(counted(STK_SHARED_REQUESTS_DROPPED), "file", "files"),
+                shared_helper_fate_of_left(helper.session));
     }
     if (counted(STK_SHARED_REQUESTS_DAMAGED) > 0) {
-        fprintf(out, "  shared: %" PRIu64 " damaged files were read from the originals\n",
-                counted(STK_SHARED_REQUESTS_DAMAGED));
+        fprintf(out, "  shared: %" PRIu64 " damaged %s read from the originals\n",
+                counted(STK_SHARED_REQUESTS_DAMAGED),
+                plural(counted(STK_SHARED_REQUESTS_DAMAGED), "file was", "files were"));
     }
 }
 

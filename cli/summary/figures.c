@@ -256,6 +256,15 @@ const char *figures_limit_name(enum stk_ahead_count limit)
     return names[limit];
 }
 
+const char *figures_limit_text(enum stk_ahead_count limit)
+{
+    static const char *const texts[STK_AHEAD_COUNTS] = {
+        [STK_AHEAD_STORAGE_NS] = "; limit: storage",
+        [STK_AHEAD_PROCESSORS_NS] = "; limit: processors",
+        [STK_AHEAD_ROOM_NS] = "; limit: room in the cache"};
+    return texts[limit] != NULL ? texts[limit] : "";
+}
+
 static double not_below_zero(double value)
 {
     return value > 0 ? value : 0;

@@ -96,6 +96,9 @@ uint64_t figures_lead(const struct figures *figures);
 enum stk_ahead_count figures_ahead_limit(const struct figures *figures);
 /* Returns the name of a limit in --json. */
 const char *figures_limit_name(enum stk_ahead_count limit);
+/* Returns what a line for people ends with: "; limit: storage". "" if all was read that the loader
+ * had named: nothing on this machine is in the way then. */
+const char *figures_limit_text(enum stk_ahead_count limit);
 /* Returns the part of `origin_s` that first opens of files waited. */
 double figures_first_origin_s(const struct figures *figures);
 /* Finds the transform that took the longest of those that Stoker does not make. Returns its

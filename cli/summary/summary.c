@@ -289,17 +289,14 @@ static void add_read_ahead(const struct figures *figures)
 {
     char size[STK_SIZE_TEXT];
     const uint64_t *ahead = figures->counts->ahead;
-    enum stk_ahead_count limit = figures_ahead_limit(figures);
     uint64_t lead = figures_lead(figures);
     char *how_far = lead > 0 ? must_format(", %" PRIu64 " ahead", lead) : must_copy("");
-    if (limit != STK_AHEAD_FILES) {
-        how_far = must_append(how_far, "; limit: %s", figures_limit_name(limit));
-    }
     if (ahead[STK_AHEAD_FILES] > 0) {
-        lines_add(CACHES, "  read ahead: %" PRIu64 " %s (%s), %" PRIu64 " %s there in time%s",
+        lines_add(CACHES, "  read ahead: %" PRIu64 " %s (%s), %" PRIu64 " %s there in time%s%s",
                   ahead[STK_AHEAD_FILES], plural(ahead[STK_AHEAD_FILES], "file", "files"),
                   size_text(size, ahead[STK_AHEAD_BYTES]), figures->there,
-                  plural(figures->there, "was", "were"), how_far);
+                  plural(figures->there, "was", "were"), how_far,
+                  figures_limit_text(figures_ahead_limit(figures)));
     }
     free(how_far);
 }

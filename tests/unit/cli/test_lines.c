@@ -162,6 +162,29 @@ START_TEST(a_large_file_that_is_read_by_blocks)
     made.counts.blocks[STK_BLOCK_BYTES_CACHE] = 2048;
     assert_lines("  big files: 3 reads answered from blocks (2.0 KiB); 0 B came from storage\n");
     assert_no_line("not cached");
+    made.counts.blocks[STK_BLOCK_READS] = 1;
+    assert_lines("  big files: 1 read answered from blocks (");
+}
+END_TEST
+
+START_TEST(one_file_that_was_filled_ahead)
+{
+    made_opens(0, 1, 1, 0);
+    made.request.warm = true;
+    made.session.ahead = (struct fill_figures){.found = 1, .filled = 1, .present = 1};
+    assert_lines("  --warm: 1 file (0 B) filled, 1 was there, of 1 in all\n");
+}
+END_TEST
+
+/* Nothing is in the way of reading ahead if all was read that the loader had named. */
+START_TEST(what_reading_ahead_waited_for)
+{
+    made_opens(0, 2, 2, 0);
+    made.counts.ahead[STK_AHEAD_FILES] = 2;
+    made.counts.ahead[STK_AHEAD_STORAGE_NS] = 2;
+    assert_lines("  read ahead: 2 files (0 B), 2 were there in time; limit: storage\n");
+    made.counts.ahead[STK_AHEAD_WINDOW_NS] = 3;
+    assert_lines("  read ahead: 2 files (0 B), 2 were there in time\n");
 }
 END_TEST
 
@@ -231,6 +254,8 @@ Suite *suite_lines(void)
     tcase_add_test(lines, where_the_time_went);
     tcase_add_test(lines, why_opens_were_not_served);
     tcase_add_test(lines, a_large_file_that_is_read_by_blocks);
+    tcase_add_test(lines, one_file_that_was_filled_ahead);
+    tcase_add_test(lines, what_reading_ahead_waited_for);
     tcase_add_test(lines, ten_lines_of_eighty_columns);
     tcase_add_test(lines, what_becomes_of_copies_that_are_not_shared_yet);
     return suite;
