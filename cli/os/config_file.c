@@ -1,5 +1,6 @@
 #include "cli/os/config_file.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -17,6 +18,7 @@
 #define PATIENCE_MS 3000
 
 struct config_text {
+    int error;    /* why the file could not be opened; 0 if it is not there */
     bool refused; /* another user could change the file */
     char text[TEXT_BYTES];
 };
@@ -32,6 +34,7 @@ static void read_text(void *path, int out)
     static struct config_text answer;
     struct stat stat_;
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    answer.error = fd < 0 && errno != ENOENT && errno != ENOTDIR ? errno : 0;
     if (fd >= 0 && fstat(fd, &stat_) == 0) {
         answer.refused = !is_trusted(&stat_);
         ssize_t got = answer.refused ? 0 : read(fd, answer.text, TEXT_BYTES - 1);
@@ -63,7 +66,12 @@ static void say_unknown(const char *path, const char *name)
 {
     struct nearest nearest = nearest_to(name);
     for (int i = 0; i < STK_OPTION_COUNT; i++) {
+        const char *flag = stk_option_table[i].flag;
         nearest_try(&nearest, stk_option_table[i].variable);
+        if (flag != NULL && strcmp(flag + strspn(flag, "-"), name) == 0) {
+            nearest.best = stk_option_table[i].variable;
+            break;
+        }
     }
     if (nearest.best != NULL) {
         say("%s: %s is no option: did you mean %s?", path, name, nearest.best);
@@ -98,7 +106,9 @@ static void take_file(const char *path)
     static struct config_text answer;
     char *copy = must_copy(path), *rest = answer.text, *line;
     if (detached_ask(read_text, copy, &answer, sizeof answer, PATIENCE_MS) == DETACHED_ANSWERED) {
-        if (answer.refused) {
+        if (answer.error != 0) {
+            say("%s is not read: %s", path, strerror(answer.error));
+        } else if (answer.refused) {
             say("%s is not read: another user could change it: chmod go-w, or chown it", path);
         }
         while ((line = strsep(&rest, "\n")) != NULL) {
@@ -118,7 +128,7 @@ void config_files_read(void)
         take_file(own);
     }
     free(own);
-    if (access(MACHINES, R_OK) == 0) {
+    if (access(MACHINES, F_OK) == 0) {
         take_file(MACHINES);
     }
 }

@@ -54,8 +54,16 @@ def test_what_is_wrong_is_said_and_passed_over(configured, scratch):
     assert "stoker.conf: hello: write NAME=VALUE" in said
     assert "LD_PRELOAD is no option: `stoker help environment` lists them" in said and "STOKER_RUN is no option" in said
     assert done.stdout == "\nx"
+    assert "tier is no option: did you mean STOKER_TIERS?" in configured("tier=/x").stderr
     done = configured(f"STOKER_PATHS={scratch}/none", "STOKER_MIN_AGE=never")
     assert done.returncode == 2 and "STOKER_MIN_AGE=never: " in done.stderr
+
+
+def test_that_a_file_cannot_be_opened_is_said(configured, scratch):
+    def turn_in_circles(path):
+        path.unlink()
+        path.symlink_to(path)
+    assert "stoker.conf is not read: Too many levels" in configured(prepare=turn_in_circles).stderr
 
 
 @pytest.mark.parametrize("prepare", [lambda path: path.chmod(0o666), lambda path: os.chown(path, 65534, 65534)])
