@@ -31,7 +31,7 @@ build() {
 
 # The further needs of the epochs: without them that part says so, and the others run.
 prepare_epochs() {
-    case " $* " in "  " | *" epochs "* | *" image "* | *" recipes "* | *" batches "* | *" feed "* | *" warm "* | *" scan "* | *" ahead "* | *" big "* | *" readers "* | *" outgrown "* | *" cluster"* | *" gpu "*) ;; *) return ;; esac
+    case " $* " in "  " | *" epochs "* | *" image "* | *" recipes "* | *" batches "* | *" feed "* | *" warm "* | *" scan "* | *" ahead "* | *" big "* | *" readers "* | *" outgrown "* | *" places "* | *" cluster"* | *" gpu "*) ;; *) return ;; esac
     { scripts/deps.sh demo && ${MAKE:-make} --no-print-directory build/slowfs; } ||
         echo "bench: no slow file system: the epochs will be left out" >&2
 }

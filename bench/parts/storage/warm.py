@@ -1,4 +1,4 @@
-"""Filling ahead: over a file system that answers after 1 ms, by one path for another, and from this disk beside fio."""
+"""Filling ahead: over a file system that answers after 1 ms, and from this disk beside fio."""
 
 import json
 import os
@@ -15,7 +15,6 @@ sys.path.append(os.path.join(ground.REPOSITORY, "tests/lib/storage"))
 LATENCY_MS = 1
 FILES, SIZE = (300 if QUICK else 2000), 64 << 10
 STARTS = 3
-READER = os.path.join(ground.REPOSITORY, "bench/scripts", "ahead_script.py")
 SMALL = (400 if QUICK else 4000, 110 << 10)  # as photographs
 BIG = (1 if QUICK else 4, 128 << 20)
 
@@ -63,24 +62,6 @@ def measure_slow(table):
               peer_name="one reader, without", decimals=0, goal=8, at_least=True)
     table.row("stoker warm, 64 at a time", "files/s", many, one, peer_name="one at a time",
               decimals=0, goal=8, at_least=True)
-
-
-# ---- one path is warmed, another is read ----
-
-def measure_nested(table):
-    """A directory is filled by its own path. Then a job covers the directory above it."""
-    import slowfs
-    with ground.scratch() as directory:
-        ground.make_files(directory + "/data/train", FILES, SIZE)
-        ground.let_age()
-        with slowfs.SlowFS(directory + "/data", latency_ms=LATENCY_MS) as slow:
-            warm(slow.mountpoint + "/train", 0)
-            with slow.counting() as counted:
-                printed, _ = ground.run_stoker(slow.mountpoint, "/dev/shm", [sys.executable, READER, "tree", slow.mountpoint])
-            ground.clear()
-    assert printed.split()[:2] == [str(FILES), str(FILES * SIZE)], "wrong bytes"
-    table.row("stoker warm DIR/train, then run --path DIR: bytes from the origin, of the data", "x",
-              [[counted["read_bytes"] / (FILES * SIZE)]], goal=0, decimals=3)
 
 
 # ---- this disk ----
@@ -136,6 +117,5 @@ def measure_disk(table):
 def measure():
     table = Table("warm")
     measure_slow(table)
-    measure_nested(table)
     measure_disk(table)
     return table
