@@ -3,9 +3,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define PROVEN     8   /* files that were opened again, or were not, until that is believed */
+#define PROVEN     8 /* samples that opened the same file, or another one, until that is believed */
+#define LAST       16  /* samples that count */
 #define MOST_LIKE  255 /* bytes that a path shares with the data set's first one */
 #define FIRST_ROOM 4096
+
+/* The last samples that came again: a bit for each, the latest one is the lowest. */
+struct trial {
+    uint32_t same; /* set: the sample opened the same file */
+    unsigned count;
+};
 
 /*
  * Behind the first byte, `texts` has the data set's first path, and then an entry for each sample.
@@ -19,7 +26,7 @@ struct sample_files {
     char *texts;
     size_t used, room;
     unsigned width, probes;
-    unsigned same[SAMPLE_FILES], other[SAMPLE_FILES]; /* when samples came again */
+    struct trial trials[SAMPLE_FILES];
 };
 
 /* The distinct paths that a sample is reported to have opened, the first few. */
@@ -168,6 +175,26 @@ static size_t read_path(const struct sample_files *files, const char *entry, uns
     return shared + rest;
 }
 
+/* ---- trials ---- */
+
+static void note_trial(struct trial *trial, bool same)
+{
+    trial->same = (trial->same << 1 | same) & ((1u << LAST) - 1);
+    trial->count += trial->count < LAST;
+}
+
+static bool is_proven(const struct trial *trial)
+{
+    unsigned same = (unsigned)__builtin_popcount(trial->same);
+    return same >= PROVEN && same > trial->count - same;
+}
+
+static bool is_refuted(const struct trial *trial)
+{
+    unsigned same = (unsigned)__builtin_popcount(trial->same), other = trial->count - same;
+    return other >= PROVEN && other >= same;
+}
+
 /* ---- reports ---- */
 
 static void compare(struct sample_files *files, const char *entry, const struct report *report)
@@ -176,8 +203,7 @@ static void compare(struct sample_files *files, const char *entry, const struct 
     for (unsigned i = 0; i < (uint8_t)entry[0]; i++) {
         read_path(files, entry, i, path);
         bool same = i < report->count && strcmp(path, report->paths[i]) == 0;
-        files->same[i] += same;
-        files->other[i] += !same;
+        note_trial(&files->trials[i], same);
     }
 }
 
@@ -268,8 +294,7 @@ size_t sample_files_path(const struct sample_files *files, uint64_t index, unsig
 {
     path[0] = '\0';
     const char *entry = entry_of(files, index);
-    if (entry == NULL ||
-        (files->other[number] >= PROVEN && files->other[number] >= files->same[number])) {
+    if (entry == NULL || is_refuted(&files->trials[number])) {
         return 1;
     }
     return read_path(files, entry, number, path) + 1;
@@ -279,7 +304,7 @@ bool sample_files_hold(const struct sample_files *files)
 {
     bool hold = false;
     for (unsigned i = 0; files != NULL && i < SAMPLE_FILES; i++) {
-        hold = hold || (files->same[i] >= PROVEN && files->same[i] > files->other[i]);
+        hold = hold || is_proven(&files->trials[i]);
     }
     return hold;
 }

@@ -93,6 +93,20 @@ START_TEST(samples_that_open_other_files)
 }
 END_TEST
 
+/* A data set may come to mean other files, for example at a new stage of a training. */
+START_TEST(files_that_change_later)
+{
+    open_files(500, 'a');
+    open_files(500, 'a');
+    open_files(7, 'b');
+    expect(0, 0, "a/file000");
+    ck_assert(sample_files_hold(sample_files_of(SET)));
+    open_files(1, 'b');
+    expect(0, 0, "");
+    ck_assert(!sample_files_hold(sample_files_of(SET)));
+}
+END_TEST
+
 START_TEST(each_file_is_judged_by_itself)
 {
     for (unsigned round = 0; round < 2; round++) {
@@ -146,6 +160,7 @@ Suite *suite_sample_files(void)
     tcase_add_test(all, several_files_of_a_sample);
     tcase_add_test(all, samples_that_come_again);
     tcase_add_test(all, samples_that_open_other_files);
+    tcase_add_test(all, files_that_change_later);
     tcase_add_test(all, each_file_is_judged_by_itself);
     tcase_add_test(all, what_is_no_message);
     tcase_add_test(all, no_more_data_sets_and_no_more_memory);
