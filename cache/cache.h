@@ -78,6 +78,18 @@ struct stk_outcome {
 bool stk_cache_fill(struct stk_cache *cache, const struct stk_place *place, int origin_fd,
                     int64_t opened_ns, char entry[STK_PATH_BYTES], struct stk_outcome *outcome);
 
+/*
+ * As stk_cache_fill, without a descriptor of the origin: asks for the file's version by its path,
+ * and has the shared tier copy that. Does so only if the shared tier has given the run's last file,
+ * which a process of this user with the same rights had opened at the origin. After false the
+ * origin is to be opened.
+ */
+bool stk_cache_fetch(struct stk_cache *cache, const struct stk_place *place,
+                     char entry[STK_PATH_BYTES], struct stk_outcome *outcome);
+/* Shows the command a file that the job got so. Call it after stk_cache_count: reading ahead begins
+ * with files that the job has opened. */
+void stk_cache_note_fetched(struct stk_cache *cache, const struct stk_place *place);
+
 /* Returns why a version may not be cached, as far as the version alone shows it, or NONE. Needs no
  * catalogue. */
 enum stk_bypass stk_cache_reason_against(const struct stk_cache *cache,

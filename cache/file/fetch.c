@@ -33,6 +33,7 @@ static bool begin(struct stk_shared_request_spec *spec, enum stk_shared_request_
     struct stk_shared_requests *requests = stk_run_shared_requests(&cache->run);
     *spec = (struct stk_shared_request_spec){.kind = kind, .bytes = record->size};
     spec->for_members = lets_members(record, place->root, atomic_load(&requests->gid));
+    spec->rights = cache->roots.rights;
     return (place->root->lasting || atomic_load(&requests->on_node) != 0) &&
            stk_record_dev(record) == place->root->dev &&
            stk_entry_path_below_tree(spec->path, sizeof spec->path, place->root, place->below,
@@ -66,7 +67,8 @@ bool stk_fill_is_shared(struct stk_fill *fill)
 {
     struct stk_shared_request_spec spec;
     return begin_now(fill, STK_SHARED_REQUEST_LOOK, &spec) &&
-           ask(fill, &spec) == STK_SHARED_REQUEST_YES;
+           (stk_shared_requests_spare_opens(requests_of(fill)) ||
+            ask(fill, &spec) == STK_SHARED_REQUEST_YES);
 }
 
 /* No other process has seen the draft yet, so its mode may be another for a moment. */
@@ -78,6 +80,7 @@ bool stk_fill_fetch(struct stk_fill *fill, const struct stk_entry_draft *draft)
         stk_sys_chmod(draft->path, 0600) != 0) {
         return false;
     }
+    spec.unopened = fill->unopened;
     spec.dev = draft->dev;
     spec.ino = draft->ino;
     enum stk_shared_request_answer answer = ask(fill, &spec);

@@ -47,14 +47,15 @@ static void finish_queued(const struct stk_fill *fill, bool good)
 }
 
 /* The draft is complete: stores its checksum (disk tiers), then checks that the origin is still the
- * copied version. */
+ * copied version. Without a descriptor, the look before the fill has found the version of the entry
+ * in the shared tier. */
 static enum stk_bypass finish_copy(struct stk_fill *fill, const struct stk_entry_draft *draft)
 {
     bool disk = fill->build.tier->shared->memory == 0;
     if (disk && stk_checksum_store(draft->path, fill->check) != 0) {
         return STK_BYPASS_TIER;
     }
-    return validate_copy(fill) ? STK_BYPASS_NONE : STK_BYPASS_CHANGED;
+    return fill->unopened || validate_copy(fill) ? STK_BYPASS_NONE : STK_BYPASS_CHANGED;
 }
 
 /* Writes the draft for stk_entry_build_make from the origin. */
@@ -118,7 +119,7 @@ static enum stk_bypass make(struct stk_fill *fill)
     if (stk_fill_is_shared(fill)) {
         why = make_by(fill, write_fetched);
     }
-    if (why == STK_BYPASS_CHANGED) {
+    if (why == STK_BYPASS_CHANGED && !fill->unopened) {
         fill->fetched = false;
         fill->build.copied = true;
         why = make_by(fill, write_copy);
@@ -127,6 +128,17 @@ static enum stk_bypass make(struct stk_fill *fill)
 }
 
 /* ---- entries that are there already ---- */
+
+/* Returns true if any tier has something at the entry's path. */
+static bool is_there(struct stk_fill *fill)
+{
+    bool there = false;
+    fill->build.tier = NULL;
+    while (!there && stk_entry_build_next_tier(&fill->build)) {
+        there = stk_sys_faccessat(AT_FDCWD, fill->build.path, 0) == 0;
+    }
+    return there;
+}
 
 /* Adopts what lies at the entry's path. The open does not block, even on a pipe. */
 static bool adopt_this(struct stk_fill *fill)
@@ -170,6 +182,8 @@ static void finish(const struct stk_fill *fill, enum stk_bypass why)
     }
     if (why == STK_BYPASS_SPARSE) {
         stk_claim_finish(claim, STK_REFUSED, 0, stk_claim_sparse_in(fill->cache->run_start_ns));
+    } else if (why != STK_BYPASS_NONE && fill->unopened) { /* the open follows */
+        stk_claim_finish(claim, STK_ABSENT, 0, 0);
     } else if (why == STK_BYPASS_BUDGET && stk_fill_may_be_transient(fill)) { /* soon, perhaps */
         stk_claim_finish(claim, STK_ABSENT, 0, 0);
     } else {
@@ -191,15 +205,27 @@ static void make_or_adopt(struct stk_fill *fill, struct stk_outcome *outcome)
     outcome->kind = outcome->why == STK_BYPASS_NONE ? STK_COUNT_FILLS : STK_COUNT_OPENS;
     outcome->fetched = fill->fetched;
     outcome->transient = fill->build.transient;
-    if (outcome->why == STK_BYPASS_TIER && adopt(fill)) {
+    if (outcome->why == STK_BYPASS_TIER && !fill->unopened && adopt(fill)) {
         note_hit(outcome);
+    }
+}
+
+/* An entry that lies here may have been copied by a process with other rights. */
+static void make_unopened(struct stk_fill *fill, struct stk_outcome *outcome)
+{
+    outcome->why = STK_BYPASS_CHANGED;
+    outcome->kind = STK_COUNT_OPENS;
+    if (!is_there(fill)) {
+        make_or_adopt(fill, outcome);
     }
 }
 
 /* Runs a claimed fill to its end. */
 static void run_fill(struct stk_fill *fill, struct stk_outcome *outcome)
 {
-    if (stk_origin_has_holes(&fill->origin, fill->identity)) {
+    if (fill->unopened) {
+        make_unopened(fill, outcome);
+    } else if (stk_origin_has_holes(&fill->origin, fill->identity)) {
         outcome->why = STK_BYPASS_SPARSE;
         outcome->kind = STK_COUNT_OPENS;
     } else if (adopt(fill)) {
@@ -327,17 +353,6 @@ static bool fill_record(struct stk_fill *fill, struct stk_outcome *outcome)
     return outcome->kind != STK_COUNT_OPENS;
 }
 
-/* Returns true if any tier has something at the entry's path. */
-static bool is_there(struct stk_fill *fill)
-{
-    bool there = false;
-    fill->build.tier = NULL;
-    while (!there && stk_entry_build_next_tier(&fill->build)) {
-        there = stk_sys_faccessat(AT_FDCWD, fill->build.path, 0) == 0;
-    }
-    return there;
-}
-
 /* Adopts the entry of a large file, if there is one and no process fills it. */
 static bool adopt_large(struct stk_fill *fill, struct stk_claim claim, struct stk_outcome *outcome)
 {
@@ -438,4 +453,39 @@ bool stk_cache_fill(struct stk_cache *cache, const struct stk_place *place, int 
     }
     return outcome->why == STK_BYPASS_LARGE ? find_large(&fill, outcome)
                                             : fill_record(&fill, outcome);
+}
+
+/* The look comes before all else, so an entry of another version has another name. */
+bool stk_cache_fetch(struct stk_cache *cache, const struct stk_place *place,
+                     char entry[STK_PATH_BYTES], struct stk_outcome *outcome)
+{
+    struct stk_look look;
+    struct stk_identity identity;
+    *outcome = (struct stk_outcome){.kind = STK_COUNT_OPENS, .why = STK_BYPASS_NONE};
+    if (!stk_shared_requests_spare_opens(stk_run_shared_requests(&cache->run)) ||
+        stk_freshness_look(cache, place, false, &look) != 0) {
+        return false;
+    }
+    outcome->record = stk_freshness_remember(cache, place, &look);
+    struct stk_fill fill = {.cache = cache,
+                            .place = place,
+                            .record = stk_catalogue_record(&cache->catalogue, outcome->record),
+                            .number = outcome->record,
+                            .identity = &identity,
+                            .origin = {.fd = -1},
+                            .unopened = true,
+                            .build = {.cache = cache, .place = place, .path = entry}};
+    if (fill.record == NULL || !stk_record_get_identity(fill.record, &identity) ||
+        !begin_build(&fill, outcome)) {
+        return false;
+    }
+    outcome->size = identity.size;
+    return outcome->why == STK_BYPASS_NONE && fill_record(&fill, outcome);
+}
+
+void stk_cache_note_fetched(struct stk_cache *cache, const struct stk_place *place)
+{
+    struct stk_revalidation_queue *queue = stk_run_revalidation_queue(&cache->run);
+    stk_revalidation_queue_end(
+        queue, stk_revalidation_queue_reserve(queue, place->root, place->below), true);
 }

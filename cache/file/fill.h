@@ -25,6 +25,7 @@ struct stk_fill {
     struct stk_entry_build build; /* its tier and path are the current entry's */
     /* The slot of its later revalidation, or NULL. */
     struct stk_revalidation_queue_slot *queued;
+    bool unopened;            /* there is no descriptor of the origin */
     bool is_begun;            /* this process reads the origin */
     bool unread;              /* no page of it was in memory before the fill */
     uint64_t check;           /* of the copied bytes: cache/entry/checksum.h */
@@ -43,7 +44,8 @@ bool stk_fill_is_whole(const struct stk_fill *fill, int fd, struct stat *stat);
 
 /* ---- by a shared tier: cache/run/shared_request.h ---- */
 
-/* Returns true if the shared tier has this version. Waits for an answer, until a deadline. */
+/* Returns true if the shared tier has this version, or is likely to have it. Waits for an answer,
+ * until a deadline. */
 bool stk_fill_is_shared(struct stk_fill *fill);
 /* Has the shared tier copy the file into the draft. After false the draft is to be given up: the
  * helper may still be writing to it. */

@@ -247,6 +247,7 @@ void stk_roots_resolve(struct stk_roots *roots)
 {
     const struct sight sight = {stk_proc_view(), stk_proc_rights()};
     unsigned spelled = roots->count;
+    roots->rights = sight.rights;
     for (unsigned i = 0; i < spelled; i++) {
         struct stk_root *root = &roots->roots[i];
         resolve_one(roots, root, &sight);

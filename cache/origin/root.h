@@ -71,6 +71,7 @@ static inline bool stk_root_keeps_times(const struct stk_root *root)
 struct stk_roots {
     unsigned count;
     _Atomic bool lost; /* the process's view has changed since they were resolved */
+    uint64_t rights;   /* of the process (base/proc.h), when they were resolved */
     size_t text_used;
     struct stk_root roots[STK_ROOTS];
     _Atomic bool noted[STK_ROOTS][STK_TIERS];

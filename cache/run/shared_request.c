@@ -92,6 +92,11 @@ bool stk_shared_requests_have_room(const struct stk_shared_requests *requests)
            atomic_load(&requests->counts[STK_SHARED_REQUESTS_FULL]) == 0;
 }
 
+bool stk_shared_requests_spare_opens(const struct stk_shared_requests *requests)
+{
+    return stk_shared_requests_are_open(requests) && atomic_load(&requests->spares) != 0;
+}
+
 void stk_shared_requests_open(struct stk_shared_requests *requests)
 {
     uint32_t none = STK_SHARED_REQUESTS_NONE;

@@ -46,6 +46,8 @@ struct stk_shared_request_spec {
     bool repairs;      /* the entry there was found to be damaged */
     bool missing;      /* there was none a moment ago */
     bool for_members;  /* the group that shares the tier may read the origin */
+    bool unopened;     /* an entry that was put there with other rights is no answer */
+    uint64_t rights;   /* of the process that asks, or that has opened the origin (base/proc.h) */
     char
         draft[STK_SHARED_REQUEST_DRAFT_BYTES]; /* the draft's name in the tier's folder of drafts */
     char path[STK_SHARED_REQUEST_PATH_BYTES];  /* of the entry, below any tier's tree */
@@ -92,6 +94,7 @@ struct stk_shared_requests {
     _Atomic uint32_t on_node; /* 1: the tier is on a disk of this node */
     _Atomic uint32_t patient; /* 1: a process that queues a PUBLISH waits for a slot */
     _Atomic uint32_t sweeps;  /* 1: the helper may still add to what is to be published */
+    _Atomic uint32_t spares;  /* 1: the last entry was there, put there with the asker's rights */
     _Atomic uint32_t next;    /* where the search for a free slot begins */
     _Atomic uint32_t queued[2],
         idle[2]; /* for the takers of LOOK and FETCH, and for those of PUBLISH */
@@ -106,6 +109,9 @@ bool stk_shared_requests_are_open(const struct stk_shared_requests *requests);
 bool stk_shared_requests_are_known(const struct stk_shared_requests *requests);
 /* Returns true unless a PUBLISH was refused for want of room. */
 bool stk_shared_requests_have_room(const struct stk_shared_requests *requests);
+/* Returns true if the next entry is likely to be there, and needs no open of the origin: so it was
+ * with the last one. */
+bool stk_shared_requests_spare_opens(const struct stk_shared_requests *requests);
 /* Makes a request and waits for the answer. NO is also any other miss: where too many wait, after a
  * second. Waits for 2 s, and in a FETCH a second more for each 16 MiB. The requests of one fill
  * share this deadline: `waited_ns` is how long the ones before have waited, and is brought up to

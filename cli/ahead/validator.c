@@ -18,6 +18,16 @@
 static _Atomic(struct stk_revalidation_queue *) opened; /* NULL: not yet */
 static atomic_bool over;
 
+/* Looks at a file's origin, unless the file came from a shared tier after a look. */
+static void look_at_file(struct stk_cache *cache, const struct stk_place *place)
+{
+    uint32_t number = stk_catalogue_find(&cache->catalogue, place->key);
+    const struct stk_record *record = stk_catalogue_record(&cache->catalogue, number);
+    if (record == NULL || stk_freshness_of(cache, record) != STK_FRESHNESS_FRESH) {
+        stk_freshness_validate(cache, place);
+    }
+}
+
 /* Notes a file that the job has read itself. Files that were read ahead are not open yet. */
 static void note_if_opened(struct stk_cache *cache, const struct stk_place *place)
 {
@@ -46,7 +56,7 @@ static void look(struct stk_cache *cache, uint64_t key, const char *below)
     int length = root == NULL ? -1 : snprintf(path, sizeof path, "%s/%s", root->prefix, below);
     if (length > 0 && (size_t)length < sizeof path &&
         stk_cache_place(cache, path, AT_FDCWD, path, &place) && place.root->key.low == key) {
-        stk_freshness_validate(cache, &place);
+        look_at_file(cache, &place);
         note_if_opened(cache, &place);
     }
 }

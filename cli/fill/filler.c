@@ -215,6 +215,10 @@ static bool is_large(const struct stk_outcome *outcome)
 static bool fill(const struct stk_place *place, struct stk_lookup *ask, struct read_cancel *cancel)
 {
     struct stk_outcome outcome;
+    if (stk_cache_fetch(filler.cache, place, ask->entry, &outcome)) {
+        count(&outcome);
+        return true;
+    }
     int64_t opened_ns = stk_clock_boottime_ns();
     int fd = origin_open(place->path);
     if (fd < 0) {

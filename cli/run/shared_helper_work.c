@@ -112,6 +112,11 @@ static int open_entry(const struct stk_shared_request_spec *spec)
     return fd;
 }
 
+static struct shared_tier_entry entry_of(const struct stk_shared_request_spec *spec)
+{
+    return (struct shared_tier_entry){spec->path, spec->bytes, spec->rights};
+}
+
 /* ---- from there ---- */
 
 static bool is_want_of_room(int error)
@@ -134,6 +139,18 @@ static enum stk_shared_request_answer answer_of(int error)
     return STK_SHARED_REQUEST_NO;
 }
 
+/* Copies the entry into the draft. Its rights say whether the next file's origin is to be opened
+ * first. A damaged entry counts after the open. */
+static int copy_to(int draft, const struct stk_shared_request_spec *spec, uint64_t *check)
+{
+    struct shared_tier_entry entry = entry_of(spec);
+    int error = shared_tier_fetch(&helper.shared, &entry, draft, check);
+    bool equal = error == 0 && entry.rights == spec->rights && spec->rights != 0;
+    atomic_store(&helper.requests->spares, equal);
+    bool hidden = spec->unopened && (error == -EBADMSG || (error == 0 && !equal));
+    return hidden ? -ENOENT : error;
+}
+
 static enum stk_shared_request_answer fetch(const struct stk_shared_request_spec *spec,
                                             uint64_t *check)
 {
@@ -141,7 +158,7 @@ static enum stk_shared_request_answer fetch(const struct stk_shared_request_spec
     if (draft < 0) {
         return STK_SHARED_REQUEST_NO;
     }
-    int error = shared_tier_fetch(&helper.shared, spec->path, spec->bytes, draft, check);
+    int error = copy_to(draft, spec, check);
     stk_sys_close(draft);
     if (error == 0) {
         note_success(false);
@@ -186,7 +203,8 @@ static int put_there(const struct stk_shared_request_spec *spec, int entry)
     if (error != 0) {
         return error;
     }
-    error = shared_tier_publish(&helper.shared, spec->path, spec->bytes, entry, spec->repairs,
+    const struct shared_tier_entry there = entry_of(spec);
+    error = shared_tier_publish(&helper.shared, &there, entry, spec->repairs,
                                 spec->for_members && helper.shared.gid != 0);
     if (error != 0) {
         shared_tier_give_room(&helper.shared, spec->bytes);

@@ -27,18 +27,19 @@ struct seal {
     char magic[8];
     uint64_t bytes, check;
     uint64_t path;        /* hash of the entry's path, with its version */
-    uint64_t reserved[3]; /* 0 */
+    uint64_t rights;      /* of the process that opened the origin; 0: unknown */
+    uint64_t reserved[2]; /* 0 */
     uint64_t self;        /* hash of the fields before it */
 };
 
 _Static_assert(sizeof(struct seal) == SHARED_TIER_SEAL_BYTES, "as it lies there");
 #define MAGIC "stoker\0\1"
 
-static void make_seal(struct seal *seal, const char *path, uint64_t bytes, uint64_t check)
+static void make_seal(struct seal *seal, const struct shared_tier_entry *entry, uint64_t check)
 {
-    *seal = (struct seal){.bytes = bytes, .check = check};
+    *seal = (struct seal){.bytes = entry->bytes, .check = check, .rights = entry->rights};
     memcpy(seal->magic, MAGIC, sizeof seal->magic);
-    seal->path = stk_hash_64(path, strlen(path), 0);
+    seal->path = stk_hash_64(entry->path, strlen(entry->path), 0);
     seal->self = stk_hash_64(seal, offsetof(struct seal, self), 0);
 }
 
@@ -159,32 +160,34 @@ int shared_tier_look(const struct shared_tier *shared, const char *path, uint64_
 }
 
 /* Copies an open entry, and closes it. */
-static int copy_sealed(int from, const char *path, uint64_t bytes, int to, uint64_t *check)
+static int copy_sealed(int from, struct shared_tier_entry *entry, int to, uint64_t *check)
 {
-    struct seal right, seal;
-    int error = copy(from, to, bytes, check);
+    struct seal right, seal = {.rights = 0};
+    int error = copy(from, to, entry->bytes, check);
     if (error == 0) {
-        error = read_all(from, &seal, sizeof seal, (off_t)bytes);
+        error = read_all(from, &seal, sizeof seal, (off_t)entry->bytes);
     }
     stk_sys_close(from);
-    make_seal(&right, path, bytes, *check);
+    entry->rights = seal.rights;
+    make_seal(&right, entry, *check);
     return error != 0 ? error : memcmp(&seal, &right, sizeof seal) == 0 ? 0 : -EBADMSG;
 }
 
 /* A damaged entry of this user's, or of a member's, leads to the next member's. */
-int shared_tier_fetch(const struct shared_tier *shared, const char *path, uint64_t bytes, int to,
+int shared_tier_fetch(const struct shared_tier *shared, struct shared_tier_entry *entry, int to,
                       uint64_t *check)
 {
     char name[PATH_BYTES];
     unsigned next = 0;
-    name_entry(path, name);
+    name_entry(entry->path, name);
     int home = stk_home_open(shared->home);
     int flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW;
     int from = home < 0 ? home : stk_sys_openat(home, name, flags, 0);
     close_open(home);
-    int error = from < 0 ? from : copy_sealed(from, path, bytes, to, check);
-    while (error != 0 && (from = open_next(shared, &next, name, bytes)) >= 0) {
-        error = copy_sealed(from, path, bytes, to, check);
+    int error = from < 0 ? from : copy_sealed(from, entry, to, check);
+    while (error != 0 && (from = open_next(shared, &next, name, entry->bytes)) >= 0) {
+        error = copy_sealed(from, entry, to, check);
+        entry->rights = 0; /* the member's own */
     }
     return error;
 }
@@ -193,8 +196,8 @@ int shared_tier_fetch(const struct shared_tier *shared, const char *path, uint64
 
 /* Writes an entry with its seal. The error of a write may come only at the fsync() or the
  * close(). */
-static int write_draft(int home, char name[NAME_BYTES], const char *path, uint64_t bytes, int from,
-                       mode_t mode)
+static int write_draft(int home, char name[NAME_BYTES], const struct shared_tier_entry *entry,
+                       int from, mode_t mode)
 {
     struct seal seal;
     struct stat stat_;
@@ -203,12 +206,12 @@ static int write_draft(int home, char name[NAME_BYTES], const char *path, uint64
     if (to < 0) {
         return to;
     }
-    int error = copy(from, to, bytes, &check);
-    make_seal(&seal, path, bytes, check);
-    error = error == 0 ? stk_sys_pwrite_all(to, &seal, sizeof seal, (off_t)bytes) : error;
+    int error = copy(from, to, entry->bytes, &check);
+    make_seal(&seal, entry, check);
+    error = error == 0 ? stk_sys_pwrite_all(to, &seal, sizeof seal, (off_t)entry->bytes) : error;
     error = error == 0 && fsync(to) != 0 ? -errno : error;
     error = error == 0 ? stk_sys_fstat(to, &stat_) : error;
-    error = error == 0 && (uint64_t)stat_.st_size != bytes + sizeof seal ? -EIO : error;
+    error = error == 0 && (uint64_t)stat_.st_size != entry->bytes + sizeof seal ? -EIO : error;
     int closed = stk_sys_close(to);
     return error != 0 ? error : closed;
 }
@@ -282,16 +285,16 @@ static int place_in_directory(const struct shared_tier *shared, int home, const 
     return error;
 }
 
-int shared_tier_publish(const struct shared_tier *shared, const char *path, uint64_t bytes,
+int shared_tier_publish(const struct shared_tier *shared, const struct shared_tier_entry *entry,
                         int from, bool repairs, bool for_members)
 {
     char draft[NAME_BYTES], name[PATH_BYTES];
-    name_entry(path, name);
+    name_entry(entry->path, name);
     int home = stk_home_open(shared->home);
     if (home < 0) {
         return home;
     }
-    int error = write_draft(home, draft, path, bytes, from, for_members ? 0640 : 0600);
+    int error = write_draft(home, draft, entry, from, for_members ? 0640 : 0600);
     error = error == 0 ? place_in_directory(shared, home, draft, name, repairs) : error;
     stk_sys_unlinkat(home, draft, 0); /* unless it was renamed */
     close_open(home);

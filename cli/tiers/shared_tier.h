@@ -39,6 +39,13 @@ struct shared_tier {
 /* The length of the seal behind an entry's bytes. */
 #define SHARED_TIER_SEAL_BYTES 64
 
+/* An entry there, whether or not it is. */
+struct shared_tier_entry {
+    const char *path; /* below the entries */
+    uint64_t bytes;
+    uint64_t rights; /* of a process that has opened the origin (base/proc.h); 0: unknown */
+};
+
 /* Finds out in a detached process whether a directory is on a shared file system, or is the
  * group's, wherever it is; no group has the number 0. Returns SHARED_TIER_LATE if its server does
  * not answer, or fails. Sets `canonical` for SHARED_TIER_YES and SHARED_TIER_OF_GROUP. */
@@ -63,14 +70,14 @@ int shared_tier_try(const struct shared_tier *shared);
 
 /* Returns 0 if there is an entry of that many bytes, or -errno. */
 int shared_tier_look(const struct shared_tier *shared, const char *path, uint64_t bytes);
-/* Copies the entry to the descriptor `to`, and sets its checksum (cache/entry/checksum.h). Returns
- * -EBADMSG if the entry is damaged. */
-int shared_tier_fetch(const struct shared_tier *shared, const char *path, uint64_t bytes, int to,
+/* Copies the entry to the descriptor `to`, and sets its checksum (cache/entry/checksum.h) and its
+ * rights, which another member's entry has not. Returns -EBADMSG if the entry is damaged. */
+int shared_tier_fetch(const struct shared_tier *shared, struct shared_tier_entry *entry, int to,
                       uint64_t *check);
 /* Writes a copy of the descriptor `from` there. With `for_members` the group may read it. Returns
  * -EEXIST if there is an entry, which is
  * replaced only with `repairs`; -ENOSPC and -EDQUOT if there is no room. */
-int shared_tier_publish(const struct shared_tier *shared, const char *path, uint64_t bytes,
+int shared_tier_publish(const struct shared_tier *shared, const struct shared_tier_entry *entry,
                         int from, bool repairs, bool for_members);
 /* Reserves room for so many bytes, and publishes that to the other nodes. Returns 0 or -ENOSPC.
  * Give back what is not used in the end with shared_tier_give_room(). */

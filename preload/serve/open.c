@@ -39,6 +39,19 @@ static int64_t waited_ns(const struct stk_serve *serve)
     return serve->ask.began_ns != 0 ? stk_clock_boottime_ns() - serve->ask.began_ns : 0;
 }
 
+/* Has the shared tier give the entry, without an open of the origin. */
+static void fetch(struct stk_serve *serve)
+{
+    begin_waiting(serve);
+    if (stk_cache_fetch(serve->cache, serve->place, serve->ask.entry, &serve->fetched)) {
+        serve->answer = STK_ANSWER_HIT;
+        serve->ask.record = serve->fetched.record;
+        serve->ask.size = serve->fetched.size;
+        serve->ask.tier = serve->fetched.tier;
+        serve->ask.awaited = serve->fetched.awaited;
+    }
+}
+
 enum stk_answer stk_serve_begin(struct stk_serve *serve, struct stk_cache *cache,
                                 const struct stk_place *place, bool nofollow)
 {
@@ -47,7 +60,11 @@ enum stk_answer stk_serve_begin(struct stk_serve *serve, struct stk_cache *cache
     serve->stream = false;
     stk_opened_note(place);
     serve->writings = stk_cache_writings(cache);
+    serve->fetched.kind = STK_COUNT_HITS;
     serve->answer = stk_cache_lookup(cache, place, &serve->ask);
+    if (serve->answer == STK_ANSWER_FILL && !nofollow) {
+        fetch(serve);
+    }
     if (serve->answer == STK_ANSWER_HIT && nofollow && !serve->ask.plain_leaf) {
         serve->answer = STK_ANSWER_ORIGIN;
         serve->ask.why = STK_BYPASS_FLAGS;
@@ -74,6 +91,20 @@ static void look_again(const struct stk_serve *serve)
     }
 }
 
+/* Lets a transient entry go: it is open, or will not be opened. */
+static void let_pass(struct stk_serve *serve, const struct stk_outcome *outcome)
+{
+    if (outcome->transient != NULL) {
+        stk_transient_opened(outcome->transient);
+    }
+    if (outcome->transient != NULL && outcome->fetched) {
+        stk_shared_requests_count(stk_run_shared_requests(&serve->cache->run),
+                                  STK_SHARED_REQUESTS_PASSED, 1);
+        stk_shared_requests_count(stk_run_shared_requests(&serve->cache->run),
+                                  STK_SHARED_REQUESTS_PASSED_BYTES, outcome->size);
+    }
+}
+
 void stk_serve_hit(struct stk_serve *serve)
 {
     struct stk_outcome outcome = {.kind = STK_COUNT_HITS,
@@ -82,14 +113,25 @@ void stk_serve_hit(struct stk_serve *serve)
                                   .size = serve->ask.size,
                                   .wait_ns = waited_ns(serve),
                                   .awaited = serve->ask.awaited};
+    if (serve->fetched.kind == STK_COUNT_FILLS) {
+        outcome = serve->fetched;
+        outcome.wait_ns = waited_ns(serve);
+        let_pass(serve, &outcome);
+    }
     look_again(serve);
     stk_cache_count(serve->cache, &outcome);
+    if (serve->fetched.kind == STK_COUNT_FILLS) {
+        stk_cache_note_fetched(serve->cache, serve->place);
+    }
 }
 
 void stk_serve_hit_failed(struct stk_serve *serve, int error)
 {
     serve->answer = STK_ANSWER_ORIGIN;
     serve->ask.why = STK_BYPASS_TIER;
+    if (serve->fetched.kind == STK_COUNT_FILLS) {
+        let_pass(serve, &serve->fetched);
+    }
     if (error == ENOENT) {
         stk_cache_lost(serve->cache, &serve->ask);
         serve->answer = STK_ANSWER_FILL;
@@ -136,20 +178,6 @@ static bool swap(const char *entry, int origin_fd, const struct file *origin, in
         still_is(origin_fd, origin) && stk_sys_dup3(fd, origin_fd, flags & O_CLOEXEC) >= 0;
     stk_sys_close(fd);
     return swapped;
-}
-
-/* Lets a transient entry go: it is open, or will not be opened. */
-static void let_pass(struct stk_serve *serve, const struct stk_outcome *outcome)
-{
-    if (outcome->transient != NULL) {
-        stk_transient_opened(outcome->transient);
-    }
-    if (outcome->transient != NULL && outcome->fetched) {
-        stk_shared_requests_count(stk_run_shared_requests(&serve->cache->run),
-                                  STK_SHARED_REQUESTS_PASSED, 1);
-        stk_shared_requests_count(stk_run_shared_requests(&serve->cache->run),
-                                  STK_SHARED_REQUESTS_PASSED_BYTES, outcome->size);
-    }
 }
 
 static void fill(struct stk_serve *serve, int origin_fd, int flags, struct stk_outcome *outcome)

@@ -31,8 +31,9 @@ struct stk_serve {
     const struct stk_place *place;
     enum stk_answer answer;
     struct stk_lookup ask;
-    uint64_t writings; /* before the cache was asked */
-    bool stream;       /* libc will read it, where blocks cannot be given; set before the end */
+    struct stk_outcome fetched; /* of a hit: a FILL if the shared tier gave it just now */
+    uint64_t writings;          /* before the cache was asked */
+    bool stream; /* libc will read it, where blocks cannot be given; set before the end */
 };
 enum stk_answer stk_serve_begin(struct stk_serve *serve, struct stk_cache *cache,
                                 const struct stk_place *place, bool nofollow);

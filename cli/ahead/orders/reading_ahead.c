@@ -133,6 +133,22 @@ static void fill_blocks(struct taking *taking, int fd, int64_t opened_ns,
     }
 }
 
+/* Fills a file from the shared tier alone. Returns false if its origin is to be opened. */
+static bool fetch(struct taking *taking)
+{
+    struct stk_outcome outcome;
+    int64_t began_ns = stk_clock_boottime_ns();
+    bool there = stk_cache_fetch(ahead.cache, &taking->place, taking->ask.entry, &outcome);
+    taking->waits->waited_ns[STK_AHEAD_STORAGE_NS] += stk_clock_boottime_ns() - began_ns;
+    if (there) {
+        taking->record = outcome.record;
+        taking->bytes = outcome.size;
+        count(taking, &outcome);
+        note(taking, outcome.record);
+    }
+    return there;
+}
+
 /* Returns why the file is not there; NONE: it is, or it cannot be opened. */
 static enum stk_bypass fill(struct taking *taking)
 {
@@ -191,6 +207,7 @@ static enum stk_bypass look_and_fill(struct taking *taking)
     }
     return answer == STK_ANSWER_ORIGIN ? taking->ask.why
            : !may_have_room(taking)    ? STK_BYPASS_BUDGET
+           : fetch(taking)             ? STK_BYPASS_NONE
                                        : fill(taking);
 }
 

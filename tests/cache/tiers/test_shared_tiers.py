@@ -157,6 +157,37 @@ def test_a_new_version(cluster):
     assert counted["read_bytes"] == 0
 
 
+ALONE = {"STOKER_AHEAD": "off"}  # the job's own opens, one after the other
+
+
+def test_the_origin_is_not_opened(cluster):
+    """A look at each file shows its version. The first one is opened: so the user may read it."""
+    cluster.run(0)
+    ran, counted = cluster.run(1, 2, env=ALONE)
+    assert counted["open"] == 1 and counted["read_bytes"] == 0
+    assert ran.shared["fetched"] == ran.fills == COUNT and ran.epoch(2)["hits"] == COUNT
+    assert ran.stats_asked <= COUNT + 1
+
+
+def test_many_threads_open_nothing(cluster):
+    """Reading ahead does without opens, too, and `stoker warm`, but for the first file of each thread."""
+    cluster.hold(300)
+    cluster.run(0)
+    ran, counted = cluster.run(1)
+    assert counted["open"] < cluster.count and ran.shared["fetched"] == cluster.count
+    cluster.nodes[1].jobs.stoker("clear")
+    with cluster.origin.fs.counting() as counted:
+        done = cluster.nodes[1].jobs.stoker("warm", *cluster.flags(), cluster.mount)
+    assert done.returncode == 0 and counted["open"] < cluster.count and counted["read_bytes"] == 0
+
+
+def test_an_entry_of_other_rights(cluster):
+    """A process in another group opens each file at the origin, which says whether it may."""
+    cluster.run(0)
+    ran, counted = cluster.run(1, env=ALONE, within=["setpriv", "--groups=4711"])
+    assert ran.shared["fetched"] == COUNT and counted["open"] == COUNT
+
+
 def test_what_lies_here_already(cluster, scratch):
     """Entries of a run without the shared tier are put there by the next one with it; once."""
     local = scratch / "disk"
@@ -439,6 +470,14 @@ def test_failing_from_the_start(cluster):
     assert ran.shared["state"] == "failed" and ran.shared["published"] == 0
 
 
+def test_a_server_that_is_gone_at_the_start(cluster):
+    """The directory cannot even be looked at."""
+    cluster.tier.kill()
+    ran, _ = cluster.run(0)
+    assert "does not answer: going on without it, and trying again" in ran.said
+    assert ran.shared["state"] == "late" and ran.shared["pauses"] == 1
+
+
 def helper_of(process):
     """Its number; the process is a `stoker run`. The process that reads ahead was forked after it."""
     children = pathlib.Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text()
@@ -470,14 +509,6 @@ def test_the_helper_is_stopped(cluster, scratch):
                         "    print('read', flush=True)"])
     jobs, flags = cluster.nodes[0].jobs, cluster.flags(local=f"{local}:64M")
     jobs.run(reader(cluster.files, 1), path=cluster.mount, tier=f"{local}:64M")
-def test_a_server_that_is_gone_at_the_start(cluster):
-    """The directory cannot even be looked at."""
-    cluster.tier.kill()
-    ran, _ = cluster.run(0)
-    assert "does not answer: going on without it, and trying again" in ran.said
-    assert ran.shared["state"] == "late" and ran.shared["pauses"] == 1
-
-
     line = jobs.command_line([sys.executable, "-c", script, *cluster.files], cluster.mount, flags=flags)
     with jobs.started(line) as process:
         assert process.stdout.readline() == "begun\n"
