@@ -91,7 +91,7 @@ class Notes:
             self._others += 1
             return
         self._others = 0
-        if self._lists and self._is_listed(index, paths):
+        if self._lists and is_listed(self._lists, index, paths):
             self._others = _OTHERS
             return
         self._lists = ()
@@ -99,10 +99,6 @@ class Notes:
         self._bytes += _SAMPLE.size + len(paths)
         if self._bytes >= _MOST:
             self._send()
-
-    def _is_listed(self, index, paths):
-        opened = os.fsdecode(paths).split("\0")
-        return any(os.path.abspath(name) in opened for names in self._lists for name in names.take((index,)))
 
     def _send_if_many(self):
         if self._bytes >= self._least:
@@ -113,6 +109,14 @@ class Notes:
         if self._unsent:
             sender.report(self._place, self._dataset, b"".join(self._unsent))
             self._unsent, self._bytes = [], 0
+
+
+def is_listed(lists, index, paths):
+    """Returns true if a list names one of the files that a sample has opened, of which the preload gives the `paths`. The
+    list may name it by a link."""
+    opened = os.fsdecode(paths).split("\0")
+    names = [name for each in lists for name in each.take((index,))]
+    return any(path(name) in opened for path in (os.path.abspath, os.path.realpath) for name in names)
 
 
 class _Marked(list):
