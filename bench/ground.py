@@ -86,19 +86,34 @@ def let_age():
 
 
 @contextlib.contextmanager
-def huge_tmpfs(directory):
-    """A tmpfs with huge pages, as an administrator would mount one for the cache."""
+def mounted(what, directory, options):
+    """`mount OPTIONS DIRECTORY`; `what` says it for people."""
     if os.geteuid() != 0:
-        raise Skip("mounting a tmpfs with huge=within_size needs root")
+        raise Skip("mounting %s needs root" % what)
     os.makedirs(directory)
-    done = subprocess.run(["mount", "-t", "tmpfs", "-o", "huge=within_size", "tmpfs", directory],
-                          capture_output=True, text=True)
+    done = subprocess.run(["mount", *options, directory], capture_output=True, text=True)
     if done.returncode != 0:
-        raise Skip("no tmpfs with huge=within_size here: " + done.stderr.strip())
+        raise Skip("no %s here: %s" % (what, done.stderr.strip()))
     try:
         yield directory
     finally:
         subprocess.run(["umount", "--lazy", directory], check=False)
+
+
+def huge_tmpfs(directory):
+    """A tmpfs with huge pages, as an administrator would mount one for the cache."""
+    return mounted("a tmpfs with huge=within_size", directory, ["-t", "tmpfs", "-o", "huge=within_size", "tmpfs"])
+
+
+@contextlib.contextmanager
+def disk_of_files(directory, files):
+    """An ext4 with room for so many small files, in an image: to remove them one by one takes minutes."""
+    image = directory + ".image"
+    with open(image, "wb") as file:
+        file.truncate(files * (8 << 10) + (256 << 20))
+    subprocess.run(["mkfs.ext4", "-q", "-O", "^has_journal", "-i", "4096", image], check=True)
+    with mounted("loop device", directory, ["-o", "loop", image]):
+        yield directory
 
 
 # ---- programs ----

@@ -20,7 +20,8 @@ def two_epochs(files, shm, tiers):
     """Returns the part of the second epoch that was served, and the bytes that /dev/shm had left at the job's end."""
     from isolated import Isolated
     from jobs import Jobs
-    with ground.scratch() as name, Isolated(shm_size=shm) as place:
+    with ground.scratch() as top, ground.disk_of_files(top + "/volume", 2 * files) as name, \
+            Isolated(shm_size=shm) as place:
         data, disk = (os.path.join(name, each) for each in ("data", "disk"))
         ground.make_tree(data, files // 1000, 1000, SIZE)
         os.mkdir(disk)
