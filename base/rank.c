@@ -2,15 +2,16 @@
 #include "base/rank.h"
 
 #include <stdlib.h>
-#include <string.h>
 
-#define MOST_DIGITS 9
+#include "base/text.h"
+
+#define MOST 999999999 /* a larger number is no rank */
 
 static int parse(const char *value)
 {
-    size_t digits = strspn(value, "0123456789");
-    return digits > 0 && digits <= MOST_DIGITS && value[digits] == '\0' ? atoi(value)
-                                                                        : STK_RANK_NONE;
+    uint64_t number;
+    bool is_rank = stk_text_take_number(&value, &number) && *value == '\0' && number <= MOST;
+    return is_rank ? (int)number : STK_RANK_NONE;
 }
 
 /* The first variable that is set counts. A shell of SLURM's has SLURM_PROCID, so torchrun's own
