@@ -225,12 +225,25 @@ static bool wait_for_end(void)
     return ended;
 }
 
+/* Waits a moment for a server that is left alone: one that was late just now is tried again soon,
+ * and much may be left to put there. */
+static void wait_for_try(void)
+{
+    int64_t until_ns = stk_clock_boottime_ns() + STUCK_NS;
+    while (stk_shared_requests_are_paused(helper.requests) && stk_clock_boottime_ns() < until_ns) {
+        nanosleep(&(struct timespec){0, STEP_NS}, NULL);
+    }
+}
+
 /* Does not wait long for the helper: it may wait for a server, and then it may not even be
  * killed. */
 void shared_helper_end(bool in_haste)
 {
     if (helper.pid == 0) {
         return;
+    }
+    if (!in_haste) {
+        wait_for_try();
     }
     helper.ended = stk_shared_requests_close(helper.requests);
     bool waits = !in_haste && helper.ended == STK_SHARED_REQUESTS_OPEN;

@@ -27,6 +27,7 @@ from test_tiers import KIB, MIB, reader, sum_of
 pytestmark = pytest.mark.usefixtures("as_root")
 
 COUNT, SIZE = 40, 24 * KIB + 5
+ERRORS = 16  # one after the other, and the server is left alone
 SEAL = 64
 
 
@@ -417,6 +418,18 @@ def test_a_server_that_hangs_and_comes_back(cluster, scratch):
         said, shared = job.end()
     assert shared["state"] == "well" and shared["pauses"] >= 1 and shared["published"] == COUNT
     assert "it failed, or did not answer in time, and came back: " in said
+
+
+def test_a_server_that_comes_back_as_the_job_ends(cluster, scratch):
+    """The end of the run waits for the next try, and for what is to be put there."""
+    with reading(cluster, scratch) as job:
+        before = cluster.tier.counts()["create"]
+        with cluster.tier.faults(fsync=errno.EIO):
+            job.read(COUNT)
+            wait_for(lambda: cluster.tier.counts()["create"] >= before + ERRORS)
+            time.sleep(0.1)
+        _, shared = job.end()
+    assert shared["state"] == "well" and shared["pauses"] == 1 and shared["published"] == COUNT
 
 
 def test_a_server_that_fails_and_comes_back(cluster, scratch):
