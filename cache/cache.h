@@ -4,10 +4,12 @@
  * descriptor.
  *
  *   stk_cache_place         does a root cover this path, and which file is it?
- *   stk_cache_lookup        may the cache serve an open? Then open the entry, or open the origin
- * and stk_cache_fill          put the file into the cache, if it may be there stk_cache_stat what
- * is known for a stat? If nothing, stk_cache_stat_origin   ask the origin, and remember its answer
- *   stk_cache_mark_*, stk_cache_distrust*   what the program does to its files
+ *   stk_cache_lookup        may the cache serve an open? Then open the entry; else open the origin
+ *   stk_cache_fill          put that file into the cache, if it may be there
+ *   stk_cache_stat          what is known for a stat?
+ *   stk_cache_stat_origin   ask the origin, and remember its answer
+ *   stk_cache_mark_*        what the program does to its files
+ *   stk_cache_distrust*     what it may have done to them
  *
  * Doubt is a miss: every failure ends in an answer that sends the caller to the origin. The
  * functions allocate no heap, print nothing and leave errno alone. After stk_cache_open they are

@@ -1,8 +1,8 @@
 /*
  * Blocks are read from the origin by the program's descriptor. Then one look finds that the origin
- * still is the version: so what was read before that look is of that version. A filler that another
- * one overtakes may write once more what it has read. It held the block after that look, so a later
- * look has vouched for the same bytes.
+ * still is the version: so what was read before that look is of that version. An
+ * overtaken filler may still write a piece. It held the block after it had read that piece, so the
+ * look of the filler that overtook it came later, and vouches for the same bytes.
  */
 #pragma once
 

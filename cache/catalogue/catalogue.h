@@ -3,21 +3,22 @@
  * tmpfs; all processes map it, and read it without locks.
  *
  * The index is a tree of nodes, each one cache line: six slots of (32-bit tag, 32-bit record
- * number) and four children. A table of 16,384 roots begins it. Slots fill in order and are never
- * emptied, so two inserters of one key meet in the same slot, and the first empty slot ends a
- * search. If a node is full, two more bits of the key choose the child that goes on. Nothing moves
- * when the index grows, and no step doubles it. It takes 15 to 25 bytes a file, from 50,000 files
- * on. The records (cache/catalogue/record.h) are numbered from 1.
+ * number) and four children. A search begins in a table of 16,384 links to nodes. Slots fill in
+ * order and are never emptied, so two inserters of one key meet in the same slot, and the first
+ * empty slot ends a search. If a node is full, two more bits of the key choose the child that goes
+ * on. Nothing moves when the index grows, and no step doubles it. It takes 15 to 25 bytes a file,
+ * from 50,000 files on. The records (cache/catalogue/record.h) are numbered from 1.
  *
- * Nodes and records lie in areas that grow (cache/catalogue/area.h), also beyond the file where its
- * file system is small. The catalogue is only a memory: the origin answers what it does not.
+ * Nodes and records lie in areas that grow (cache/catalogue/area.h), also into memory without a
+ * name, if the file system of the file is small. The catalogue is only a memory: the origin answers
+ * what it does not.
  *
  * Nothing in it is trusted to be well formed, since other processes of this user can write to it.
  * Whatever it holds, no function crashes, loops or waits without bound. An open gets the origin, or
  * an entry of that very path and of a version that it had, since the entry's name is made from
- * both. A stat returns what was true of that path (a check sum of 16 bits). A forged catalogue can
- * cost time, or make processes believe an old version. Only a process that truncates the file under
- * the others causes a SIGBUS.
+ * both. A stat returns what was once true of that path: a checksum of 16 bits shows a damaged
+ * record. A forged catalogue can cost time, or make processes believe an old version. Only a
+ * process that truncates the file under the others causes a SIGBUS.
  *
  * All functions but stk_catalogue_open are safe in threads, after fork and vfork and in signal
  * handlers. Errors are -errno. No heap.

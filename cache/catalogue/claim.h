@@ -6,7 +6,7 @@
  *   bits 5-7   tier of a present entry, or the tier that refused
  *   bits 8-31  pid of the filler
  *   bits 32-63 filling: progress, counted up, and above it 8 bits for the filler's pid namespace;
- *              refused: the budget's generation, or for its holes in this run
+ *              refused: the budget's generation; of a file with holes, a mark of this run
  *
  * A claim is advice. Another process overtakes a dead filler at once, and a filler without progress
  * after STK_CLAIM_PATIENCE_NS. A filler of another pid namespace is only overtaken after that time

@@ -76,7 +76,7 @@ static bool shm_is_mounted_with(const char *option)
     return strstr(options, option) != NULL;
 }
 
-/* Reports huge pages that large files and batches could have, if nothing is wrong. A mount's own
+/* Advises larger pages for files in /dev/shm and for batches, where they have none. A mount's own
  * option decides for its files, unless the setting is "deny". The setting decides for files without
  * a name, which batches use. */
 static void note_small_pages(struct doctor *doctor, const char *setting)

@@ -20,8 +20,8 @@ static bool have_none(struct stk_entry_origin *origin)
     return stk_text_copy(origin->name, sizeof origin->name, "/proc/self/fd/none");
 }
 
-/* Opens a path on a high number: a call by that number's name may open a file, which has to get the
- * lowest number. */
+/* Opens a path on a high number. The program's call then goes by the name of that number, and may
+ * open a file, which must get the lowest free number. */
 static int open_path(const char *path)
 {
     int low = stk_sys_openat(AT_FDCWD, path, O_PATH | O_CLOEXEC, 0);

@@ -1,4 +1,4 @@
-"""Blends, conversions, filters and warps of ordinary images, of any file format, by the decoder's code.
+"""Blends, conversions, tables, filters and warps of ordinary images, of any file format, by the decoder's code.
 
 An image is taken only if Pillow would not fail, and if the operation was proven to give the same bytes
 (operations_check.py). All other images, and all errors, are Pillow's.

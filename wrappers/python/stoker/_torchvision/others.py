@@ -8,8 +8,8 @@ _HANDED_ON = (int, float, str, bytes, bool, type(None))
 
 def run(transforms, inputs):
     """Returns the result of these transforms of a v2.Compose for its inputs, or None if torchvision is to make it. The
-    inputs are (image, label, ...), or one such tuple, list or dict. Transforms that make no tensor may return that object
-    itself, so they are left to torchvision."""
+    inputs are (image, label, ...), or one such tuple, list or dict. If the transforms make no tensor, torchvision may
+    return the very object that was passed, so torchvision runs these."""
     whole = inputs if len(inputs) > 1 else inputs[0]
     parts = list(whole.values()) if type(whole) is dict else whole
     at = _image_at(parts)
