@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 import zipfile
@@ -191,6 +192,18 @@ def test_a_module_called_stoker(jobs, scratch, photo):  # noqa: F811
     script.write_text("import stoker\nassert stoker.mine\n" + SCRIPT)
     ran = jobs.run([PYTHON, script, photo], path=photo.parent)
     assert decoded(ran) == 1
+
+
+@pytest.mark.parametrize("first", ["", "import stoker\n", "from stoker import Image\n"])
+def test_an_installed_package_of_another_build(jobs, scratch, photo, first):  # noqa: F811
+    """The hook and the program have the command's package, which speaks with it: images are counted, copies are kept."""
+    other = scratch / "site-packages/stoker"
+    shutil.copytree(BUILD / "python/stoker", other, ignore=shutil.ignore_patterns("site.zip", "_core*"))
+    (other / "_core.py").write_text("raise ImportError('of another build')\n")
+    script = scratch / "script.py"
+    script.write_text(first + SCRIPT + "import stoker\nprint(stoker.__file__, stoker.counts()['images'])\n")
+    ran = jobs.run([PYTHON, script, photo], path=photo.parent, env={"PYTHONPATH": str(other.parent)})
+    assert ran.stdout.splitlines()[1] == f"{BUILD}/python/stoker/__init__.py 1" and decoded(ran) == 1
 
 
 def test_the_package_can_be_imported(jobs, scratch, photo):  # noqa: F811

@@ -38,6 +38,11 @@ def _spec(name):
                                                   submodule_search_locations=[PACKAGE])
 
 
+def _is_stoker(places):
+    """Returns true for the directories of a package that decodes, of whatever build."""
+    return any(os.path.exists(place + "/_pillow/hook.py") for place in places or [])
+
+
 def _load_package():
     """Returns the package that the program would import. If the program has another module called stoker, the package
     is loaded under another name."""
@@ -45,8 +50,7 @@ def _load_package():
 
     module = sys.modules.get("stoker")
     spec = getattr(module, "__spec__", None) if module else importlib.util.find_spec("stoker")
-    places = list(getattr(spec, "submodule_search_locations", None) or [])
-    if any(os.path.exists(place + "/_pillow/hook.py") for place in places):
+    if _is_stoker(getattr(spec, "submodule_search_locations", None)):
         return importlib.import_module("stoker")
     name = "_stoker"
     if name in sys.modules:
@@ -101,8 +105,15 @@ class _Last:
         return _spec(name) if name == "stoker" else None
 
 
+def _of_the_command(name, spec):
+    """Returns the spec of the command's own package in the place of one of another build, which does not speak with
+    the command."""
+    replaced = name == "stoker" and _is_stoker(spec.submodule_search_locations) and _is_stoker([PACKAGE])
+    return _spec(name) if replaced else spec
+
+
 class _Finder:
-    """Finds nothing itself: it lets the other finders find the awaited modules, and wraps their loaders."""
+    """Lets the other finders find the awaited modules, and wraps their loaders. A package `stoker` is the command's."""
 
     def find_spec(self, name, path=None, target=None):
         if name not in WAITED_FOR and not _is_ours(name):
@@ -111,6 +122,7 @@ class _Finder:
             find = getattr(finder, "find_spec", None)
             spec = find(name, path, target) if find and finder is not self else None
             if spec is not None:
+                spec = _of_the_command(name, spec)
                 self._wrap(spec)
                 return spec
         return None
