@@ -324,9 +324,10 @@ void shared_helper_print(FILE *out)
              size_text(published, counted(STK_SHARED_REQUESTS_PUBLISHED_BYTES)),
              plural(counted(STK_SHARED_REQUESTS_PUBLISHED), "was", "were"));
     if (counted(STK_SHARED_REQUESTS_PASSED) > 0) {
-        fprintf(out, "  shared: of these %" PRIu64 " (%s) were not kept here, for want of room\n",
+        fprintf(out, "  shared: of these %" PRIu64 " (%s) %s not kept here, for want of room\n",
                 counted(STK_SHARED_REQUESTS_PASSED),
-                size_text(fetched, counted(STK_SHARED_REQUESTS_PASSED_BYTES)));
+                size_text(fetched, counted(STK_SHARED_REQUESTS_PASSED_BYTES)),
+                plural(counted(STK_SHARED_REQUESTS_PASSED), "was", "were"));
     }
     print_losses(out);
 }

@@ -141,6 +141,14 @@ def test_the_room_is_left_behind(little):
     assert walk_used(little.home())[0] <= MIB - ROOM
 
 
+@on_disk
+def test_one_file_is_told_of_as_one(little):
+    little.run()
+    passing = next(file for file in little.cluster.files if file.name not in little.names())
+    ran = little.jobs.run(["cat", passing], path=little.cluster.mount, flags=little.flags())
+    assert ran.shared["passed"] == 1 and "of these 1 (" in ran.said and ") was not kept here" in ran.said
+
+
 def large_file(little):
     """One that no room for what passes could take, and the shared tier has."""
     cluster = little.cluster  # noqa: F811
