@@ -18,15 +18,20 @@
 #define PATIENCE_MS 3000
 
 struct config_text {
-    int error;    /* why the file could not be opened; 0 if it is not there */
-    bool refused; /* another user could change the file */
+    int error; /* why the file could not be opened; 0 if it is not there */
+    const char
+        *against; /* why it is not to be read, or NULL; the child's literal is ours as well */
     char text[TEXT_BYTES];
 };
 
-static bool is_trusted(const struct stat *stat)
+/* Returns why the file is not to be read, or NULL. */
+static const char *reason_against(const struct stat *stat)
 {
-    return S_ISREG(stat->st_mode) && (stat->st_uid == 0 || stat->st_uid == geteuid()) &&
-           (stat->st_mode & 022) == 0;
+    if (!S_ISREG(stat->st_mode)) {
+        return S_ISDIR(stat->st_mode) ? "it is a directory" : "it is no regular file";
+    }
+    bool trusted = (stat->st_uid == 0 || stat->st_uid == geteuid()) && (stat->st_mode & 022) == 0;
+    return trusted ? NULL : "another user could change it: chmod go-w, or chown it";
 }
 
 static void read_text(void *path, int out)
@@ -36,8 +41,8 @@ static void read_text(void *path, int out)
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     answer.error = fd < 0 && errno != ENOENT && errno != ENOTDIR ? errno : 0;
     if (fd >= 0 && fstat(fd, &stat_) == 0) {
-        answer.refused = !is_trusted(&stat_);
-        ssize_t got = answer.refused ? 0 : read(fd, answer.text, TEXT_BYTES - 1);
+        answer.against = reason_against(&stat_);
+        ssize_t got = answer.against != NULL ? 0 : read(fd, answer.text, TEXT_BYTES - 1);
         answer.text[got > 0 ? got : 0] = '\0';
     }
     detached_answer(out, &answer, sizeof answer);
@@ -108,8 +113,8 @@ static void take_file(const char *path)
     if (detached_ask(read_text, copy, &answer, sizeof answer, PATIENCE_MS) == DETACHED_ANSWERED) {
         if (answer.error != 0) {
             say("%s is not read: %s", path, strerror(answer.error));
-        } else if (answer.refused) {
-            say("%s is not read: another user could change it: chmod go-w, or chown it", path);
+        } else if (answer.against != NULL) {
+            say("%s is not read: %s", path, answer.against);
         }
         while ((line = strsep(&rest, "\n")) != NULL) {
             take_line(path, trimmed(line));

@@ -66,6 +66,15 @@ def test_that_a_file_cannot_be_opened_is_said(configured, scratch):
     assert "stoker.conf is not read: Too many levels" in configured(prepare=turn_in_circles).stderr
 
 
+@pytest.mark.parametrize("make, kind", [(os.mkdir, "a directory"), (os.mkfifo, "no regular file")])
+def test_what_is_no_file_is_called_so(configured, make, kind):
+    def put_there(path):
+        path.unlink()
+        make(path)
+    done = configured(prepare=put_there)
+    assert f"stoker.conf is not read: it is {kind}" in done.stderr and "another user" not in done.stderr
+
+
 @pytest.mark.parametrize("prepare", [lambda path: path.chmod(0o666), lambda path: os.chown(path, 65534, 65534)])
 def test_a_file_that_others_could_change_is_not_read(configured, scratch, prepare):
     done = configured(f"STOKER_PATHS={scratch}/set", prepare=prepare)
