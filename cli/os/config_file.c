@@ -18,9 +18,8 @@
 #define PATIENCE_MS 3000
 
 struct config_text {
-    int error; /* why the file could not be opened; 0 if it is not there */
-    const char
-        *against; /* why it is not to be read, or NULL; the child's literal is ours as well */
+    int error;           /* why the file could not be opened; 0 if it is not there */
+    const char *against; /* why it is not to be read, or NULL: a literal, the same in the child */
     char text[TEXT_BYTES];
 };
 
