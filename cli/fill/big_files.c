@@ -356,6 +356,18 @@ static bool came_whole(const struct big_work *work, struct big_worker *worker)
                                       : is_whole(&worker->big);
 }
 
+/* Returns why a file was left that `why` says changed: another reason if it has no name any more.
+ * No server is asked. */
+static enum stk_bypass reason_of(const struct big_work *work, enum stk_bypass why)
+{
+    struct statx answer;
+    int flags = AT_EMPTY_PATH | AT_STATX_DONT_SYNC;
+    bool nameless = why == STK_BYPASS_CHANGED &&
+                    stk_sys_statx(work->fd, "", flags, STATX_NLINK, &answer) == 0 &&
+                    answer.stx_nlink == 0;
+    return nameless ? STK_BYPASS_REMOVED : why;
+}
+
 /* Ends a work: the last worker has gone, or further blocks would be in vain. Call it under the
  * lock. */
 static void settle(struct big_work *work, struct big_worker *worker)
@@ -366,6 +378,7 @@ static void settle(struct big_work *work, struct big_worker *worker)
         end.why = worker->turn == work->turn ? stk_big_reason(pool.cache, &worker->big)
                                              : STK_BYPASS_TIER; /* the entry is gone again */
     }
+    end.why = reason_of(work, end.why);
     if (came || !work->cut) {
         report_end(work, &end);
     }

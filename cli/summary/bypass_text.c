@@ -20,6 +20,7 @@ const char *const bypassed_meanings[STK_BYPASS_KINDS] = {
     [STK_BYPASS_DESCRIPTORS] = "the process had no descriptor left to fill with",
     [STK_BYPASS_CATALOGUE] = "no room in the index of the cache, or it was removed",
     [STK_BYPASS_STUCK] = "another process was stuck filling it",
+    [STK_BYPASS_REMOVED] = "removed or replaced while being read",
     [STK_BYPASS_LEFT] = "to the kernel's page cache, as STOKER_FILES=off or --auto say",
 };
 

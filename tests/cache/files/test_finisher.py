@@ -398,6 +398,22 @@ def test_a_file_that_changes_meanwhile(jobs, origin, file, started, replaced):
     job.end()
 
 
+def test_a_file_that_is_removed_meanwhile_is_told_of(origin, file, started):
+    """The open that waits for it ends when it is left."""
+    origin.fs.latency_ms = SLOWLY
+    job = started("--warm=first", env=PIECES)
+    with origin.fs.counting() as counted:
+        job.process.stdin.write("open\n")
+        job.process.stdin.flush()
+        wait_for(lambda: counted["read_bytes"] > 4 * MB)
+    file[0].unlink()
+    origin.fs.latency_ms = 0
+    assert read_line(job.process) == "done"
+    stderr, said = job.end()
+    assert said["finished"] == {"files": 0, "bytes": 0, "left": 1}
+    assert "1 big file could not be finished: removed or replaced while being read" in stderr
+
+
 # ---- --warm=first ----
 
 def test_the_first_open_waits(jobs, origin, file, started):
