@@ -141,6 +141,16 @@ def test_samples(tell, version):
 
 
 @needs_tv_tensors
+def test_sanitized_boxes(tell, version):
+    """Boxes of each type and format, at their limits and beyond what numbers hold."""
+    count = 20000 if ALL else 2000
+    plain, hooked = (tell(how, "boxes.py", count, 0) for how in ("plainly", "hooked"))
+    assert_no_difference(plain["outcomes"], hooked["outcomes"])
+    assert plain["made"] == 0 and hooked["made"] > count / 10
+    record("torchvision", "sanitized boxes", version, f"{count} samples", "same")
+
+
+@needs_tv_tensors
 def test_a_resize_that_differs_is_left_to_torch(tell):
     """torch's code for processors without AVX2 gives other bytes."""
     env = {"ATEN_CPU_CAPABILITY": "default"}

@@ -120,13 +120,17 @@ def is_image(value):
     return type(value) is torch.Tensor or (tv_tensors is not None and type(value) is tv_tensors.Image)
 
 
+def is_torch_alone():
+    """Returns true if nothing stands between torch's functions and the tensors: no trace, no compiler, no mode."""
+    return not (torch.jit.is_tracing() or _is_compiling() or _dispatch_modes()) and rng.can_draw()
+
+
 def of_tensor(tensor):
     """Returns the lazy tensor of a tensor of bytes, or None."""
     if not is_image(tensor) or tensor.dtype is not torch.uint8 or tensor.ndim != 3 or tensor.device.type != "cpu":
         return None
     channels, height, width = tensor.shape
-    if (channels != 3 or min(height, width) < 2 or tensor.stride() != (1, 3 * width, 3) or torch.jit.is_tracing()
-            or _is_compiling() or _dispatch_modes() or not rng.can_draw()):
+    if channels != 3 or min(height, width) < 2 or tensor.stride() != (1, 3 * width, 3) or not is_torch_alone():
         return None
     pixels = tensor.as_subclass(torch.Tensor).permute(1, 2, 0).numpy()
     return LazyTensor(Plan.whole(None, (width, height)), type(tensor), False, pixels=pixels, original=tensor)

@@ -14,7 +14,7 @@ from PIL import Image
 
 from .._base.own import attempt
 from .._pillow.plan import Plan
-from . import among, arrays, colours, exact, normalize, others, pipeline, rng, spaces, steps, tensor_tail, trees
+from . import among, arrays, boxes, colours, exact, normalize, others, pipeline, rng, spaces, steps, tensor_tail, trees
 from .exact import F, T
 
 SWITCH = "STOKER_TORCHVISION"
@@ -53,6 +53,8 @@ def install_v2():
                 _replace(v2.RandomResizedCrop, name, _make_params, "make_params")
         _replace(v2.Compose, "forward", _compose_v2, "compose_v2")
         trees.install()
+        if boxes.NAME in getattr(getattr(v2.functional, "_misc", None), "__dict__", ()):
+            _replace(v2.functional._misc, boxes.NAME, _boxes_mask, "boxes_mask")
 
 
 def install_loader():
@@ -127,6 +129,12 @@ def _to_tensor(pic):
 def _normalize_tensor(tensor, mean, std, inplace=False):
     result = None if inplace else attempt(normalize.normalized, tensor, mean, std)
     return PLAIN["normalize"](tensor, mean, std, inplace) if result is None else result
+
+
+def _boxes_mask(bounding_boxes, *arguments, **named):
+    plain = PLAIN["boxes_mask"]
+    result = None if arguments else attempt(boxes.mask, plain, bounding_boxes, named)
+    return plain(bounding_boxes, *arguments, **named) if result is None else result
 
 
 # ---- colours ----
