@@ -5,7 +5,7 @@
 #include "cli/out/summary_lines.h"
 #include "cli/summary/metrics.h"
 
-#define MOST        (2 * STK_RANKS) /* the run and its tally may have seen others first */
+#define MOST        (2 * STK_RANKS) /* the run and its tally may have seen different ones first */
 #define MARKED_S    1.0
 #define MARKED_PART 0.10 /* of the time of its passes */
 
@@ -13,11 +13,13 @@ struct rank {
     int rank;
     struct stk_run_counts counts;
     uint64_t opens[STK_COUNT_KINDS]; /* of all epochs */
+    bool has_opens, has_passes;
     struct stk_tally_rank passes;
 };
 
 struct ranks {
     unsigned count;
+    unsigned seen[2]; /* rows that are taken, in the run and in its tally */
     struct rank all[MOST];
 };
 
@@ -61,8 +63,10 @@ static void gather_opens(struct ranks *ranks, const struct stk_run *run)
     for (unsigned row = 0; row < STK_RANKS; row++) {
         struct rank rank = {.rank = STK_RANK_NONE};
         rank.rank = stk_run_read_rank(run, row, &rank.counts);
+        ranks->seen[0] += rank.rank != STK_RANK_NONE;
         add_opens(rank.opens, &rank.counts);
         if (rank.opens[STK_COUNT_OPENS] > 0 || rank.counts.blocks[STK_BLOCK_READS] > 0) {
+            rank.has_opens = true;
             ranks->all[ranks->count++] = rank;
         }
     }
@@ -74,16 +78,36 @@ static void gather_passes(struct ranks *ranks, const struct stk_tally *tally)
         struct stk_tally_rank passes;
         int rank = stk_tally_read_rank(tally, row, &passes);
         if (rank != STK_RANK_NONE) {
-            find(ranks, rank)->passes = passes;
+            struct rank *found = find(ranks, rank);
+            found->passes = passes;
+            found->has_passes = true;
+            ranks->seen[1]++;
         }
     }
 }
 
+/* Leaves out ranks of which only one half was counted. Where all rows are taken, the other half may
+ * have found none. */
+static void drop_halves(struct ranks *ranks)
+{
+    unsigned kept = 0;
+    for (unsigned i = 0; i < ranks->count; i++) {
+        const struct rank *rank = &ranks->all[i];
+        if (rank->has_opens && rank->has_passes) {
+            ranks->all[kept++] = *rank;
+        }
+    }
+    ranks->count = kept;
+}
+
 static void gather(struct ranks *ranks, const struct session *session)
 {
-    ranks->count = 0;
+    ranks->count = ranks->seen[0] = ranks->seen[1] = 0;
     gather_opens(ranks, &session->run);
     gather_passes(ranks, session->tally);
+    if (ranks->seen[0] == STK_RANKS || ranks->seen[1] == STK_RANKS) {
+        drop_halves(ranks);
+    }
 }
 
 static void write_one(struct json *json, const struct rank *rank)

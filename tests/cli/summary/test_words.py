@@ -181,6 +181,14 @@ def test_ranks_that_wait_alike_have_no_line(jobs, data, torchrun):
     assert len(ran.ranks) == 2 and "waited longest" not in ran.stderr
 
 
+@pytest.mark.torch
+def test_more_ranks_than_are_counted(jobs, data):
+    """Sixteen are counted. A rank with one half of its figures is left out."""
+    ran = jobs.run([sys.executable, PROGRAMS / "many_ranks.py", data], path=data, timeout=120)
+    assert [rank["rank"] for rank in ran.ranks] == list(range(4, 16))
+    assert all((rank["samples"], rank["opens"]) == (FILES, 2 * FILES) for rank in ran.ranks)
+
+
 def test_one_rank_is_the_run(jobs, data):
     ran = jobs.run(["sh", "-c", 'RANK=3 cat "$0"/*', data], path=data)
     assert ran.opens == FILES and "ranks" not in ran.json

@@ -2,6 +2,7 @@
 Stoker made of the array itself. Arguments: the first seed, how many.
 """
 
+import contextlib
 import json
 import random
 import sys
@@ -10,6 +11,7 @@ import numpy
 import saying
 import torch
 from PIL import Image
+from torch.utils._python_dispatch import TorchDispatchMode
 from torchvision import transforms as T
 from torchvision.datasets import cifar
 from torchvision.transforms import InterpolationMode
@@ -38,6 +40,22 @@ class OwnCompose(T.Compose):
 class OwnFlip(T.RandomHorizontalFlip):
     def forward(self, image):
         return super().forward(image.transpose(1))
+
+
+class Zeros(TorchDispatchMode):
+    """Each random number is 0."""
+
+    def __torch_dispatch__(self, function, types, arguments=(), named=None):
+        made = function(*arguments, **named or {})
+        return torch.zeros_like(made) if "rand" in str(function) else made
+
+
+class Turning:
+    """Stands in the place of the module Image."""
+
+    @staticmethod
+    def fromarray(array):
+        return Image.fromarray(array).transpose(0)
 
 
 def geometry(dice, module):
@@ -110,19 +128,24 @@ def change(dice, data):
     elif kind == 8:
         plain = Image.fromarray
         Image.fromarray = lambda *arguments, **named: plain(*arguments, **named).transpose(0)
+    elif kind == 9:
+        cifar.Image = Turning
+    elif kind == 10:
+        torch.rand = lambda *arguments, **named: torch.zeros(1)
 
 
 def samples(seed):
     dice = random.Random(seed)
     data = data_set(dice)
-    plain, found = Image.fromarray, []
+    plain, found, rand = Image.fromarray, [], torch.rand
     try:
         for _ in range(dice.choice([1, 3, 6])):
             index = dice.choice([0, 1, 2, 3] * 6 + [-1, 4, numpy.int64(1), True, slice(0, 1), None])
-            found.append(saying.outcome(lambda index=index: data[index]))
+            with dice.choice([contextlib.nullcontext] * 30 + [Zeros])():
+                found.append(saying.outcome(lambda index=index: data[index]))
             change(dice, data)
     finally:
-        Image.fromarray = plain
+        Image.fromarray, cifar.Image, torch.rand = plain, Image, rand
     return found
 
 

@@ -10,8 +10,9 @@ def _is_here(frame):
 
 def is_own(error):
     """Returns true if an error arose in this package. The hook's caller gets all other errors: of a library, the
-    program, a signal handler, or another thread that interrupts this one."""
-    if type(error).__module__ not in ("builtins", "struct"):
+    program or a signal handler. Another thread may raise an error in this one, at any line: it is taken for another one
+    by its class, which is the program's own or TimeoutError, since this package raises no such error."""
+    if type(error).__module__ not in ("builtins", "struct") or isinstance(error, TimeoutError):
         return False
     at = error.__traceback__
     while at is not None and _is_here(at.tb_frame):

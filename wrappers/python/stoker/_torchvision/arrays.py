@@ -70,7 +70,8 @@ def sample(data_set, index, kinds, plain):
 def _making_of(kind, data, transform, plain):
     """Returns the _Making for a data set's rows, or None if torchvision is to make its samples."""
     if (data.dtype != numpy.uint8 or data.ndim != 4 or data.shape[3] != 3 or Image.fromarray is not _from_array
-            or not rng.can_draw() or not exact.functions_are_own() or not _is_compose(transform)):
+            or plain.__globals__["Image"] is not Image or not rng.can_draw() or not exact.functions_are_own()
+            or not _is_compose(transform)):
         return None
     found = inspection.lasting(transform.transforms)
     if found is None:

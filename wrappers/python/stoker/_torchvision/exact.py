@@ -38,6 +38,11 @@ _SIMPLE = int, float, str, type(None), type, torch.dtype, torch.Tensor, T.Interp
 _FUNCTIONS = ("to_tensor", "pil_to_tensor", "convert_image_dtype", "normalize", "resize",
               "resized_crop", "crop", "center_crop", "pad", "hflip", "vflip", "get_dimensions")
 
+_PILLOW_FUNCTIONS = "resize", "crop", "pad", "hflip", "vflip"
+
+# The functions that draw numbers for torchvision's transforms.
+_DRAWING = "rand", "randint", "randperm", "empty"
+
 _owners = {}  # {an inspected module or class: {name: function}}
 _watched = ()  # _owners as _core.are_as_seen() takes them; a tuple, since other threads may add an owner
 _classes = {}  # {an inspected class: true if it is as torchvision made it}
@@ -149,5 +154,7 @@ def watch(owner, names):
 
 _functions = True
 watch(F, _FUNCTIONS)
+watch(F.F_pil, _PILLOW_FUNCTIONS)
+watch(torch, _DRAWING)
 
 __all__ = ["F", "T", "expect_again", "functions_are_own", "is_bare", "seen", "v2", "watch"]

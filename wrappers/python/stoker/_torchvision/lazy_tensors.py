@@ -17,7 +17,6 @@ from .lazy_images import LazyImage
 TORCHS = 3  # enum stk_resizer
 _CROP = 4  # numbers of a box
 
-_dispatch_modes = getattr(torch._C, "_len_torch_dispatch_stack", lambda: 0)
 _is_compiling = getattr(getattr(torch, "compiler", None), "is_compiling", lambda: False)
 
 
@@ -122,7 +121,7 @@ def is_image(value):
 
 def is_torch_alone():
     """Returns true if nothing stands between torch's functions and the tensors: no trace, no compiler, no mode."""
-    return not (torch.jit.is_tracing() or _is_compiling() or _dispatch_modes()) and rng.can_draw()
+    return not (torch.jit.is_tracing() or _is_compiling()) and rng.can_draw()
 
 
 def of_tensor(tensor):
