@@ -18,6 +18,7 @@ print(*replaced, T.ToTensor()(image).sum().item())
 """
 
 SPARED = """
+import sys
 import torch
 from torchvision import transforms as T
 from PIL import Image
@@ -30,8 +31,8 @@ for kind in (T.RandAugment, T.AutoAugment, T.TrivialAugmentWide):
         kind()(Image.new("RGB", (50, 40)))
         counts.append(len(built) > 0)
 print(*counts)
-plain, drawn = torch.randint, []
-torch.randint = lambda *arguments, **named: drawn.append(arguments) or plain(*arguments, **named)
+drawn = []
+sys.setprofile(lambda frame, *event: frame.f_code.co_name == "get_params" and drawn.append(event))
 steps = [T.RandomCrop(32, padding=4), T.RandomHorizontalFlip()]
 for end in [], [T.ToTensor()]:
     drawn.clear()
