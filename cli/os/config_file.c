@@ -18,7 +18,7 @@
 #define PATIENCE_MS 3000
 
 struct config_text {
-    int error;           /* why the file could not be opened; 0 if it is not there */
+    int error;           /* why the file could not be opened; 0 if none is seen there */
     const char *against; /* why it is not to be read, or NULL: a literal, the same in the child */
     char text[TEXT_BYTES];
 };
@@ -37,8 +37,8 @@ static void read_text(void *path, int out)
 {
     static struct config_text answer;
     struct stat stat_;
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    answer.error = fd < 0 && errno != ENOENT && errno != ENOTDIR ? errno : 0;
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK), error = errno;
+    answer.error = fd < 0 && lstat(path, &stat_) == 0 ? error : 0; /* a home may be closed to us */
     if (fd >= 0 && fstat(fd, &stat_) == 0) {
         answer.against = reason_against(&stat_);
         ssize_t got = answer.against != NULL ? 0 : read(fd, answer.text, TEXT_BYTES - 1);

@@ -79,3 +79,10 @@ def test_what_is_no_file_is_called_so(configured, make, kind):
 def test_a_file_that_others_could_change_is_not_read(configured, scratch, prepare):
     done = configured(f"STOKER_PATHS={scratch}/set", prepare=prepare)
     assert done.returncode == 2 and "is not read: another user could change it" in done.stderr
+
+
+def test_a_directory_that_is_closed_to_the_user_is_no_file(jobs, scratch, place):
+    (scratch / "closed").mkdir(mode=0o700)
+    done = place.run(["setpriv", "--reuid=65534", "--clear-groups", jobs.build / "stoker", "ls"], check=False,
+                     env={"XDG_CONFIG_HOME": scratch / "closed"})
+    assert done.stderr == "" and done.stdout == "nothing is cached\n"
