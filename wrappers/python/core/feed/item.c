@@ -186,6 +186,14 @@ static bool find_unopened(struct item *item)
     return true;
 }
 
+/* Returns true for a pipe, which is Pillow's to wait for. An opening for a moment would let a
+ * writer go on, and what it writes would be lost. */
+static bool is_pipe(const char *path)
+{
+    struct stat seen;
+    return stat(path, &seen) == 0 && S_ISFIFO(seen.st_mode);
+}
+
 static void read_item(struct item *item)
 {
     item->found = ITEM_NOTHING;
@@ -193,8 +201,7 @@ static void read_item(struct item *item)
     if (item->path == NULL || find_unopened(item)) {
         return;
     }
-    int fd =
-        open(item->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a pipe is Pillow's to wait for */
+    int fd = is_pipe(item->path) ? -1 : open(item->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (fd >= 0) {
         item->found = find(item, fd);
         close(fd);
