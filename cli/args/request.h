@@ -46,7 +46,7 @@ struct request {
     unsigned tier_count;
     struct request_tier shared; /* a further tier, shared by several nodes; no directory: none */
     bool shared_by_group;       /* its directory is that of the group */
-    bool shared_is_late;        /* its server has not answered yet */
+    int shared_error;           /* of its server, or 0; -ETIMEDOUT: it has not answered yet */
     bool no_tier;               /* nothing can be cached; the command has said so */
     bool require_cache;         /* lacking a cache on this node is an error */
 

@@ -153,20 +153,21 @@ static void take_shared(struct request *request, const struct request_tier *tier
 static bool is_shared(struct request *request, struct request_tier *tier)
 {
     char canonical[STK_HOME_BYTES] = "";
+    int error = 0;
     bool usual = strcmp(tier->directory, stk_option_table[STK_OPTION_TIERS].otherwise) == 0;
     enum shared_tier_kind kind =
         usual ? SHARED_TIER_LOCAL
-              : shared_tier_find(tier->directory, request->share_gid, canonical);
+              : shared_tier_find(tier->directory, request->share_gid, canonical, &error);
     bool unmounted = kind == SHARED_TIER_LOCAL && tier->must_share && canonical[0] != '\0';
     bool late = kind == SHARED_TIER_LATE;
     bool waits = late && tier->directory[0] == '/' && request->share_gid == 0 &&
                  request->shared.directory[0] == '\0';
-    tier->error = late && !waits ? -ETIMEDOUT : unmounted ? -ENXIO : 0;
+    tier->error = late && !waits ? error : unmounted ? -ENXIO : 0;
     bool shared = kind == SHARED_TIER_YES || kind == SHARED_TIER_OF_GROUP || waits;
     if (waits) {
         paths_cut_slashes(tier->directory);
         strcpy(canonical, tier->directory);
-        request->shared_is_late = true;
+        request->shared_error = error;
     }
     if (shared) {
         take_shared(request, tier, canonical, kind == SHARED_TIER_OF_GROUP);

@@ -170,7 +170,7 @@ void shared_helper_begin(const struct request *request, struct session *session)
     helper.shared.budget_bytes = request->shared.budget_bytes;
     strcpy(helper.shared.directory, request->shared.directory);
     resolve_roots(request);
-    helper.error = start(session, request->shared_is_late ? 0 : SETUP_MS);
+    helper.error = start(session, request->shared_error == -ETIMEDOUT ? 0 : SETUP_MS);
     settle_start();
     if (helper.error != 0 && (is_typed(helper.error) || request->require_cache)) {
         session_undo(session);

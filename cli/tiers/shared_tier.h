@@ -48,7 +48,8 @@ struct shared_tier_entry {
 
 /* Finds out in a detached process whether a directory is on a shared file system, or is the
  * group's, wherever it is; no group has the number 0. Returns SHARED_TIER_LATE if its server does
- * not answer, or fails. Sets `canonical` for SHARED_TIER_YES and SHARED_TIER_OF_GROUP. */
+ * not answer, or fails, and sets `error` to -ETIMEDOUT or the server's -errno then. Sets
+ * `canonical` for SHARED_TIER_YES and SHARED_TIER_OF_GROUP. */
 enum shared_tier_kind {
     SHARED_TIER_LOCAL,
     SHARED_TIER_YES,
@@ -56,7 +57,7 @@ enum shared_tier_kind {
     SHARED_TIER_LATE
 };
 enum shared_tier_kind shared_tier_find(const char *directory, gid_t gid,
-                                       char canonical[STK_HOME_BYTES]);
+                                       char canonical[STK_HOME_BYTES], int *error);
 
 /* Makes missing directories, and tests whether the file system keeps written data. Clears
  * `shared->gid` if the group cannot share them. Expects a umask of 0. Returns 0 or -errno; the

@@ -20,6 +20,7 @@ struct find_question {
 
 struct find_answer {
     enum shared_tier_kind kind;
+    int error;
     char canonical[STK_HOME_BYTES];
 };
 
@@ -47,18 +48,20 @@ static void look_at(void *context, int out)
         strcpy(found.canonical, canonical);
     } else if (is_of_server(errno)) {
         found.kind = SHARED_TIER_LATE;
+        found.error = -errno;
     }
     free(canonical);
     detached_answer(out, &found, sizeof found);
 }
 
 enum shared_tier_kind shared_tier_find(const char *directory, gid_t gid,
-                                       char canonical[STK_HOME_BYTES])
+                                       char canonical[STK_HOME_BYTES], int *error)
 {
     struct find_answer found;
     struct find_question question = {must_copy(directory), gid};
     enum detached_state state = detached_ask(look_at, &question, &found, sizeof found, PATIENCE_MS);
     free(question.directory);
+    *error = state == DETACHED_ANSWERED ? found.error : -ETIMEDOUT;
     if (state != DETACHED_ANSWERED) {
         return state == DETACHED_NONE ? SHARED_TIER_LOCAL : SHARED_TIER_LATE;
     }

@@ -1,5 +1,6 @@
 /* `stoker env`: the exports for job scripts that do without the command; the figures of such jobs;
  * and the options table as documentation. */
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -62,16 +63,18 @@ static int print_markdown(void)
     return 0;
 }
 
-/* Leaves a tier out whose server does not answer: it may be this node's alone. */
-static void leave_out_late(struct request *request)
+/* Leaves a tier out whose server does not answer, or fails: it may be this node's alone. */
+static void leave_out_failing(struct request *request)
 {
-    if (!request->shared_is_late) {
+    int error = request->shared_error;
+    const char *reason = error == -ETIMEDOUT ? "its server does not answer" : strerror(-error);
+    if (error == 0) {
         return;
     }
     if (request->require_cache) {
-        die("--tier %s: its server does not answer: name another", request->shared.directory);
+        die("--tier %s: %s: name another", request->shared.directory, reason);
     }
-    say("--tier %s: its server does not answer: going on without it", request->shared.directory);
+    say("--tier %s: %s: going on without it", request->shared.directory, reason);
     request->shared.directory[0] = '\0';
 }
 
@@ -263,7 +266,7 @@ int verb_env(char **arguments)
         return end();
     }
     request_parse(&request, arguments, false);
-    leave_out_late(&request);
+    leave_out_failing(&request);
     refuse_idle(&request);
     if (have_cache(&request, home)) {
         remember_tiers(&request);

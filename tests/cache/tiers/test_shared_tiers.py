@@ -487,8 +487,8 @@ def test_a_server_that_is_gone_at_the_start(cluster):
     """The directory cannot even be looked at."""
     cluster.tier.kill()
     ran, _ = cluster.run(0)
-    assert "does not answer: going on without it, and trying again" in ran.said
-    assert ran.shared["state"] == "late" and ran.shared["pauses"] == 1
+    assert "Transport endpoint is not connected: going on without it, and trying again" in ran.said
+    assert ran.shared["state"] == "failed" and ran.shared["pauses"] == 1
 
 
 def helper_of(process):
