@@ -116,6 +116,12 @@ static void add_bytes(struct sample_files *files, const void *bytes, size_t coun
     files->used += count;
 }
 
+static void add_byte(struct sample_files *files, size_t value)
+{
+    uint8_t byte = (uint8_t)value;
+    add_bytes(files, &byte, 1);
+}
+
 /* Adds the first path, which all others are compared with. */
 static bool begin_texts(struct sample_files *files, const char *path)
 {
@@ -142,10 +148,10 @@ static void remember(struct sample_files *files, uint64_t index, const struct re
         return;
     }
     files->places[index] = (uint32_t)files->used;
-    add_bytes(files, &(uint8_t){(uint8_t)report->count}, 1);
+    add_byte(files, report->count);
     for (unsigned i = 0; i < report->count; i++) {
         size_t shared = count_shared(first_path(files), report->paths[i]);
-        add_bytes(files, &(uint8_t){(uint8_t)shared}, 1);
+        add_byte(files, shared);
         add_bytes(files, report->paths[i] + shared, strlen(report->paths[i] + shared) + 1);
     }
     files->width = report->count > files->width ? report->count : files->width;
