@@ -149,6 +149,21 @@ static bool fetch(struct taking *taking)
     return there;
 }
 
+static bool was_opened(const struct taking *taking)
+{
+    return taking->file->of_tree ? taking->opens > 0
+                                 : order_queue_was_opened(&taking->file->turn, taking->opens);
+}
+
+/* Returns true if the job has opened the file since it was looked up. */
+static bool is_opened_meanwhile(struct taking *taking)
+{
+    struct stk_lookup now;
+    stk_cache_lookup(ahead.cache, &taking->place, &now);
+    taking->opens = stk_run_opens(&ahead.cache->run, now.record);
+    return was_opened(taking);
+}
+
 /* Returns why the file is not there; NONE: it is, or it cannot be opened. */
 static enum stk_bypass fill(struct taking *taking)
 {
@@ -156,6 +171,10 @@ static enum stk_bypass fill(struct taking *taking)
     int64_t opened_ns = stk_clock_boottime_ns();
     int fd = origin_open(taking->place.path);
     if (fd < 0) {
+        return STK_BYPASS_NONE;
+    }
+    if (exchange_is_on() && is_opened_meanwhile(taking)) {
+        stk_sys_close(fd);
         return STK_BYPASS_NONE;
     }
     read_cancel_begin(taking->cancel, fd);
@@ -175,12 +194,6 @@ static enum stk_bypass fill(struct taking *taking)
     }
     note(taking, outcome.record);
     return STK_BYPASS_NONE;
-}
-
-static bool was_opened(const struct taking *taking)
-{
-    return taking->file->of_tree ? taking->opens > 0
-                                 : order_queue_was_opened(&taking->file->turn, taking->opens);
 }
 
 /* Returns false if no tier has room, so that the origin is not opened in vain. A file of unknown
