@@ -158,9 +158,8 @@ static bool was_opened(const struct taking *taking)
 /* Returns true if the job has opened the file since it was looked up. */
 static bool is_opened_meanwhile(struct taking *taking)
 {
-    struct stk_lookup now;
-    stk_cache_lookup(ahead.cache, &taking->place, &now);
-    taking->opens = stk_run_opens(&ahead.cache->run, now.record);
+    uint32_t record = stk_catalogue_find(&ahead.cache->catalogue, taking->place.key);
+    taking->opens = stk_run_opens(&ahead.cache->run, record);
     return was_opened(taking);
 }
 
