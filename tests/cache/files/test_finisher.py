@@ -398,14 +398,19 @@ def test_a_file_that_changes_meanwhile(jobs, origin, file, started, replaced):
     job.end()
 
 
-def test_a_file_that_is_removed_meanwhile_is_told_of(origin, file, started):
-    """The open that waits for it ends when it is left."""
-    origin.fs.latency_ms = SLOWLY
-    job = started("--warm=first", env=PIECES)
+def begin_open(origin, job):
+    """Has the job open its file, and waits until some of it is read."""
     with origin.fs.counting() as counted:
         job.process.stdin.write("open\n")
         job.process.stdin.flush()
         wait_for(lambda: counted["read_bytes"] > 4 * MB)
+
+
+def test_a_file_that_is_removed_meanwhile_is_told_of(origin, file, started):
+    """The open that waits for it ends when it is left."""
+    origin.fs.latency_ms = SLOWLY
+    job = started("--warm=first", env=PIECES)
+    begin_open(origin, job)
     file[0].unlink()
     origin.fs.latency_ms = 0
     assert read_line(job.process) == "done"
@@ -488,10 +493,7 @@ def test_an_origin_that_stands_still(jobs, origin, file, started):
     Stoker."""
     origin.fs.latency_ms = SLOWLY
     job = started("--warm=first", env=PIECES)
-    with origin.fs.counting() as counted:
-        job.process.stdin.write("open\n")
-        job.process.stdin.flush()
-        wait_for(lambda: counted["read_bytes"] > 4 * MB)
+    begin_open(origin, job)
     with origin.fs.faults(hang_ns=HOUR_NS):
         assert read_line(job.process) == "done"
     origin.fs.latency_ms = 0
