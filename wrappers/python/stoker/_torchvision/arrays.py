@@ -46,8 +46,7 @@ class _Making:
 
 def is_known(plain):
     """Returns true if this __getitem__ does no more than is known here."""
-    code, module = plain.__code__, plain.__globals__.get("Image")
-    return _NAMES.issuperset(code.co_names) and module is Image and exact.is_own(plain)
+    return _NAMES.issuperset(plain.__code__.co_names) and exact.is_own(plain)
 
 
 def sample(data_set, index, kinds, plain):
@@ -70,7 +69,7 @@ def sample(data_set, index, kinds, plain):
 def _making_of(kind, data, transform, plain):
     """Returns the _Making for a data set's rows, or None if torchvision is to make its samples."""
     if (data.dtype != numpy.uint8 or data.ndim != 4 or data.shape[3] != 3 or Image.fromarray is not _from_array
-            or plain.__globals__["Image"] is not Image or not rng.can_draw() or not exact.functions_are_own()
+            or plain.__globals__.get("Image") is not Image or not rng.can_draw() or not exact.functions_are_own()
             or not _is_compose(transform)):
         return None
     found = inspection.lasting(transform.transforms)

@@ -48,6 +48,10 @@ _watched = ()  # _owners as _core.are_as_seen() takes them; a tuple, since other
 _classes = {}  # {an inspected class: true if it is as torchvision made it}
 
 
+# Returns true while torch compiles the caller.
+is_compiling = getattr(getattr(torch, "compiler", None), "is_compiling", lambda: False)
+
+
 def v2():
     """Returns torchvision.transforms.v2 if the program has imported it, else None."""
     return sys.modules.get("torchvision.transforms.v2")
@@ -157,4 +161,4 @@ watch(F, _FUNCTIONS)
 watch(F.F_pil, _PILLOW_FUNCTIONS)
 watch(torch, _DRAWING)
 
-__all__ = ["F", "T", "expect_again", "functions_are_own", "is_bare", "seen", "v2", "watch"]
+__all__ = ["F", "T", "expect_again", "functions_are_own", "is_bare", "is_compiling", "seen", "v2", "watch"]

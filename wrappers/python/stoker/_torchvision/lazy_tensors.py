@@ -11,13 +11,12 @@ import sys
 import torch
 
 from .._pillow.plan import CHW, HWC, Plan
-from . import rng, tensor_tail
+from . import exact, rng, tensor_tail
 from .lazy_images import LazyImage
 
 TORCHS = 3  # enum stk_resizer
 _CROP = 4  # numbers of a box
 
-_is_compiling = getattr(getattr(torch, "compiler", None), "is_compiling", lambda: False)
 
 
 class LazyTensor(LazyImage):
@@ -121,7 +120,7 @@ def is_image(value):
 
 def is_torch_alone():
     """Returns true if nothing stands between torch's functions and the tensors: no trace, no compiler, no mode."""
-    return not (torch.jit.is_tracing() or _is_compiling()) and rng.can_draw()
+    return not (torch.jit.is_tracing() or exact.is_compiling()) and rng.can_draw()
 
 
 def of_tensor(tensor):

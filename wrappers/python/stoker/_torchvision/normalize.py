@@ -4,9 +4,9 @@ import torch
 
 from .._base import cache
 from .._torch import rows
+from . import exact
 
 _constants = {}
-_compiling = getattr(getattr(torch, "compiler", None), "is_compiling", lambda: False)
 
 
 def _is_numbers(values):
@@ -36,7 +36,7 @@ def _constants_for(mean, std):
 def _is_plain(tensor):
     return (type(tensor) is torch.Tensor and tensor.dtype is torch.float32 and tensor.ndim == 3
             and tensor.device.type == "cpu" and tensor.stride() == (tensor.shape[1] * tensor.shape[2], tensor.shape[2], 1)
-            and not tensor.requires_grad and not torch.jit.is_tracing() and not _compiling())
+            and not tensor.requires_grad and not torch.jit.is_tracing() and not exact.is_compiling())
 
 
 def normalized(tensor, mean, std):

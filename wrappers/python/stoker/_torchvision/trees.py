@@ -4,12 +4,13 @@ Each of v2's transforms does both, and torch's own functions take more time than
 becomes its structure and its leaves. torch's TreeSpec is made once for each structure.
 """
 
+import operator
 import sys
 
-import torch
 from torch.utils import _pytree
 
 from .._base.own import attempt
+from . import exact
 
 _MOST_LEAVES = 64
 _MOST = 64  # structures that are remembered
@@ -17,7 +18,6 @@ _MOST_NEW = 512  # structures of samples that are never alike
 
 _flatten, _unflatten = _pytree.tree_flatten, _pytree.tree_unflatten
 _nodes = _pytree.SUPPORTED_NODES
-_is_compiling = getattr(getattr(torch, "compiler", None), "is_compiling", lambda: False)
 
 _specs = {}  # {structure: (torch's TreeSpec, structure)}, or None if torch sees another structure
 _structures = {}  # {the TreeSpec's id: the same pair}
@@ -58,7 +58,7 @@ def _learned(value, leaves, structure):
         _specs.clear()
         _structures.clear()
     theirs, spec = _flatten(value)
-    is_same = (len(theirs) == len(leaves) and all(map(_is, theirs, leaves))
+    is_same = (len(theirs) == len(leaves) and all(map(operator.is_, theirs, leaves))
                and _taken(_unflatten(theirs, spec), []) == structure)
     pair = _specs[structure] = (spec, structure) if is_same else None
     if is_same:
@@ -66,12 +66,8 @@ def _learned(value, leaves, structure):
     return pair
 
 
-def _is(one, other):
-    return one is other
-
-
 def _flat(value):
-    if _new >= _MOST_NEW or _is_compiling():
+    if _new >= _MOST_NEW or exact.is_compiling():
         return None
     leaves = []
     structure = _taken(value, leaves)
@@ -83,7 +79,7 @@ def _flat(value):
 def _whole(leaves, spec):
     """Returns (value,), or None if torch is to build it."""
     pair = _structures.get(id(spec))
-    if pair is None or pair[0] is not spec or type(leaves) is not list or len(leaves) != spec.num_leaves or _is_compiling():
+    if pair is None or pair[0] is not spec or type(leaves) is not list or len(leaves) != spec.num_leaves or exact.is_compiling():
         return None
     return (_built(pair[1], iter(leaves)),)
 
