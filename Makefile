@@ -22,8 +22,9 @@ WARNINGS := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wco
 # import makes a musl program refuse to start with us in LD_PRELOAD.
 GUEST := -fPIC -fvisibility=hidden -fno-stack-protector -U_FORTIFY_SOURCE -fno-math-errno
 # The library is optimised as a whole: after a system call the processor has forgotten where calls
-# return to, and each call less on the path of a hit is felt. Only gcc: clang would need another linker.
-LTO := $(if $(SAN),,$(if $(findstring Free Software,$(shell $(CC) --version 2>/dev/null)),-flto=auto))
+# return to, and each call less on the path of a hit is felt. Only gcc: clang would need another linker. Some gcc
+# come without the program that optimises at the link.
+LTO := $(if $(SAN),,$(if $(findstring Free Software,$(shell $(CC) --version 2>/dev/null)),$(shell CC='$(CC)' scripts/needed.sh lto)))
 # The user's own, of which the last word is theirs, except for what a file cannot do without: GUEST, and
 # NEEDS, which its own rules say. Never CFLAGS: from the command line it cannot be added to.
 USERS = $(CPPFLAGS) $(CFLAGS)

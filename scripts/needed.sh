@@ -5,6 +5,7 @@
 #                                       xxhash, jpeg, python
 #     scripts/needed.sh lmdb            prints what links LMDB; nothing where it is missing
 #     scripts/needed.sh deflate         the same for libdeflate
+#     scripts/needed.sh lto             prints what optimises at the link; nothing where the compiler cannot
 #
 # The environment says CC, FLAGS and LDFLAGS, which may name other directories, JPEG_LIBS and PYTHON.
 set -eu
@@ -93,6 +94,12 @@ say_deflate() {
     done
 }
 
+say_lto() {
+    if links 'int use(void) { return 0; }' -shared -flto=auto; then
+        echo -flto=auto
+    fi
+}
+
 # Where nothing can be compiled, the headers' files decide.
 is_there() {
     case $1 in
@@ -133,8 +140,9 @@ check)
     ;;
 lmdb) say_lmdb ;;
 deflate) say_deflate ;;
+lto) say_lto ;;
 *)
-    echo "usage: scripts/needed.sh check NAME... | lmdb | deflate" >&2
+    echo "usage: scripts/needed.sh check NAME... | lmdb | deflate | lto" >&2
     exit 2
     ;;
 esac
