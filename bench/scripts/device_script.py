@@ -5,9 +5,14 @@
 
 For each line of its standard input it has every batch of an epoch on the device once, as normalised floats. An epoch
 has two batches for each worker, whatever the directory holds (DALI's is the directory). Then it prints the images, the
-seconds until the last image is there, and the seconds of this process's own processor time. KIND is `pinned` (ToTensor, Normalize, pin_memory, to() without waiting), `loader` (PILToTensor and
-stoker.Loader), `timm` (bytes, collated by timm, and its PrefetchLoader), `dali` (decoded on the processor) or
-`dali-gpu` (decoded on the device). All crop and flip at random; DALI draws and resizes in its own way.
+seconds until the last image is there, and the seconds of this process's own processor time. KIND is
+
+- `pinned`: ToTensor, Normalize, pin_memory, to() without waiting
+- `loader`: PILToTensor and stoker.Loader; `paths`: the same by stoker.Loader's own threads
+- `timm`: bytes, collated by timm, and its PrefetchLoader
+- `dali`: decoded on the processor; `dali-gpu`: decoded on the device
+
+All crop and flip at random; DALI draws and resizes in its own way.
 """
 
 import sys
@@ -39,6 +44,16 @@ def make_ours(directory, workers, device):
                          device=device, mean=MEAN, std=STD)
 
 
+def make_paths(directory, workers, device):
+    """Returns a loader whose own threads decode: as many as the others have workers."""
+    import stoker
+    samples = datasets.ImageFolder(directory).samples
+    images = BATCH * BATCHES_OF_A_WORKER * workers
+    paths, labels = zip(*(samples * -(-images // len(samples)))[:images])
+    return stoker.Loader(paths, labels, transform=transforms.Compose(GEOMETRY + [transforms.PILToTensor()]),
+                         batch_size=BATCH, shuffle=True, threads=workers, device=device, mean=MEAN, std=STD)
+
+
 def make_timm(directory, workers, device):
     from timm.data.loader import PrefetchLoader, fast_collate
     from timm.data.transforms import ToNumpy
@@ -55,7 +70,7 @@ def make_dali_gpu(directory, workers, device):
     return make_dali(directory, workers, device, "mixed")
 
 
-KINDS = {"pinned": make_pinned, "loader": make_ours, "timm": make_timm, "dali": make_dali,
+KINDS = {"pinned": make_pinned, "loader": make_ours, "paths": make_paths, "timm": make_timm, "dali": make_dali,
          "dali-gpu": make_dali_gpu}
 
 

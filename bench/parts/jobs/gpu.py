@@ -1,6 +1,6 @@
 """Batches on a GPU: stoker.Loader under `stoker run`, and what else feeds one.
 
-Peers are a DataLoader with pin_memory, under `stoker run` and plainly; timm's PrefetchLoader and DALI, which
+stoker.Loader goes around a DataLoader's workers, or it is given paths, and threads of its own decode. Peers are a DataLoader with pin_memory, under `stoker run` and plainly; timm's PrefetchLoader and DALI, which
 decodes on the processor or on the device, both plainly. A peer is left out, and named, if
 the Python that runs this (PYTHON=) has no modules for it. Processes of the same script run their epochs in turn, with no model
 behind them. The first epochs, in which forms are made, are not counted. Where there is no GPU the part is
@@ -32,7 +32,7 @@ class Lane(NamedTuple):
     hooked: bool = False
 
 
-OURS = Lane("loader", "loader", hooked=True)
+OURS = (Lane("workers", "loader", hooked=True), Lane("threads", "paths", hooked=True))
 PEERS = (
     Lane("pin_memory, under stoker run", "pinned", hooked=True),
     Lane("pin_memory, plain", "pinned"),
@@ -94,12 +94,14 @@ def run_start(lanes, workers, directory, tier):
 
 
 def add_rows(table, workers, peers, lists):
-    (rate, *rates), (cpu, *cpus) = lists[:len(peers) + 1], lists[len(peers) + 1:]
-    what = "224 x 224 on %s, batch 256, %d workers" % (DEVICE, workers)
-    for peer, other in zip(peers, rates):
-        table.row(what, "images/s", rate, other, peer_name=peer.name, decimals=0, at_least=True)
-    for peer, other in zip(peers, cpus):
-        table.row(what + ", main process, an image", "us", cpu, other, peer_name=peer.name)
+    """Each of ours beside each peer: the rates of all lanes come first in `lists`, then their times."""
+    rates, cpus = lists[:len(lists) // 2], lists[len(lists) // 2:]
+    for number, lane in enumerate(OURS):
+        what = "224 x 224 on %s, batch 256, %d %s" % (DEVICE, workers, lane.name)
+        for peer, other in zip(peers, rates[len(OURS):]):
+            table.row(what, "images/s", rates[number], other, peer_name=peer.name, decimals=0, at_least=True)
+        for peer, other in zip(peers, cpus[len(OURS):]):
+            table.row(what + ", main process, an image", "us", cpus[number], other, peer_name=peer.name)
 
 
 def measure():
@@ -109,5 +111,5 @@ def measure():
         peers = peers_here(table)
         for workers in WORKERS:
             add_rows(table, workers, peers, ground.collect(
-                times(STARTS), lambda count=workers: run_start((OURS, *peers), count, images, tier)))
+                times(STARTS), lambda count=workers: run_start((*OURS, *peers), count, images, tier)))
     return table
