@@ -27,14 +27,14 @@ def build(directory, threads, device, decoder, batch, mean_and_std):
 
 
 class Batches:
-    """(images, labels), of whole batches as many in each iteration as reach for one pass.
+    """(images, labels), in each iteration `count` whole batches.
 
     DALI's own iterator always has the next batches made, of the next pass, too: outside of an epoch's
     time, and in that of the others. Here all that an iteration gives is begun in it."""
 
-    def __init__(self, directory, threads, device, decoder, batch, mean_and_std):
+    def __init__(self, directory, threads, device, decoder, batch, mean_and_std, count):
         self._pipe = build(directory, threads, device, decoder, batch, mean_and_std)
-        self._count = -(-self._pipe.epoch_size(READER) // batch)
+        self._count = count
         self._pipe.schedule_run()  # the first one fills the queue
         while not self._pipe.empty():
             self._take()

@@ -4,8 +4,8 @@
     device_script.py KIND DIRECTORY WORKERS DEVICE PACKAGE
 
 For each line of its standard input it has every batch of an epoch on the device once, as normalised floats. An epoch
-has two batches for each worker, whatever the directory holds (DALI's is the directory). Then it prints the images, the
-seconds until the last image is there, and the seconds of this process's own processor time. KIND is
+has two batches for each worker, whatever the directory holds. Then it prints the images, the seconds until the last
+image is there, and the seconds of this process's own processor time. KIND is
 
 - `pinned`: ToTensor, Normalize, pin_memory, to() without waiting
 - `loader`: PILToTensor and stoker.Loader; `paths`: the same by stoker.Loader's own threads
@@ -63,7 +63,7 @@ def make_timm(directory, workers, device):
 
 def make_dali(directory, workers, device, decoder="cpu"):
     from dali_lane import Batches
-    return Batches(directory, workers, device, decoder, BATCH, (MEAN, STD))
+    return Batches(directory, workers, device, decoder, BATCH, (MEAN, STD), BATCHES_OF_A_WORKER * workers)
 
 
 def make_dali_gpu(directory, workers, device):
