@@ -1,8 +1,11 @@
 #include "cli/out/json.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
 
 #include "base/text.h"
+#include "cli/out/older_names.h"
+#include "cli/out/say.h"
 
 static void put_string(FILE *out, const char *text)
 {
@@ -52,10 +55,49 @@ static void put_place(struct json *json, const char *name, bool nests)
     }
 }
 
+/* Begins a value. One that has two names is gathered in memory first. */
+static void begin_value(struct json *json, const char *name, bool nests)
+{
+    struct json_twice *twice = &json->levels[json->depth].twice;
+    put_place(json, name, nests);
+    twice->older = name != NULL ? older_name(name) : NULL;
+    if (twice->older != NULL) {
+        twice->nests = nests;
+        twice->out = json->out;
+        json->out = open_memstream(&twice->value, &twice->bytes);
+        if (json->out == NULL) {
+            die("out of memory");
+        }
+    }
+}
+
+static void end_value(struct json *json)
+{
+    struct json_twice *twice = &json->levels[json->depth].twice;
+    if (twice->older != NULL) {
+        fclose(json->out);
+        json->out = twice->out;
+        fputs(twice->value, json->out);
+        put_place(json, twice->older, twice->nests);
+        fputs(twice->value, json->out);
+        free(twice->value);
+        twice->older = NULL;
+    }
+}
+
 static void open_level(struct json *json, bool list)
 {
     fputc(list ? '[' : '{', json->out);
     json->levels[++json->depth] = (struct json_level){.list = list};
+}
+
+static void close_level(struct json *json)
+{
+    const struct json_level *level = &json->levels[json->depth--];
+    if (level->lines) {
+        put_line(json);
+    }
+    fputc(level->list ? ']' : '}', json->out);
 }
 
 struct json json_begin(FILE *out)
@@ -74,47 +116,47 @@ struct json json_begin_list(FILE *out)
 
 void json_finish(struct json *json)
 {
-    json_end(json);
+    close_level(json);
     fputc('\n', json->out);
 }
 
 void json_object(struct json *json, const char *name)
 {
-    put_place(json, name, true);
+    begin_value(json, name, true);
     open_level(json, false);
 }
 
 void json_list(struct json *json, const char *name)
 {
-    put_place(json, name, true);
+    begin_value(json, name, true);
     open_level(json, true);
 }
 
 void json_end(struct json *json)
 {
-    const struct json_level *level = &json->levels[json->depth--];
-    if (level->lines) {
-        put_line(json);
-    }
-    fputc(level->list ? ']' : '}', json->out);
+    close_level(json);
+    end_value(json);
 }
 
 void json_count(struct json *json, const char *name, uint64_t value)
 {
-    put_place(json, name, false);
+    begin_value(json, name, false);
     fprintf(json->out, "%" PRIu64, value);
+    end_value(json);
 }
 
 void json_integer(struct json *json, const char *name, int64_t value)
 {
-    put_place(json, name, false);
+    begin_value(json, name, false);
     fprintf(json->out, "%" PRId64, value);
+    end_value(json);
 }
 
 void json_number(struct json *json, const char *name, double value, int decimals)
 {
-    put_place(json, name, false);
+    begin_value(json, name, false);
     fprintf(json->out, "%.*f", decimals, value);
+    end_value(json);
 }
 
 void json_seconds(struct json *json, const char *name, uint64_t ns)
@@ -124,18 +166,20 @@ void json_seconds(struct json *json, const char *name, uint64_t ns)
 
 void json_bool(struct json *json, const char *name, bool value)
 {
-    put_place(json, name, false);
+    begin_value(json, name, false);
     fputs(value ? "true" : "false", json->out);
+    end_value(json);
 }
 
 void json_text(struct json *json, const char *name, const char *text)
 {
-    put_place(json, name, false);
+    begin_value(json, name, false);
     if (text != NULL) {
         put_string(json->out, text);
     } else {
         fputs("null", json->out);
     }
+    end_value(json);
 }
 
 void json_texts(struct json *json, const char *name, char *const *texts, unsigned count)

@@ -1,7 +1,8 @@
 /*
  * Writing JSON, a member after the other. The writer places commas and closes what was opened. Each
  * member of the outermost object stands on a line of its own, and so does each object or list in a
- * list. Bytes that are not UTF-8 (paths may hold any) are written as \u00XX. For one thread.
+ * list. Bytes that are not UTF-8 (paths may hold any) are written as \u00XX. A member that had
+ * another name is written under both (cli/out/older_names.h). For one thread.
  */
 #pragma once
 
@@ -16,6 +17,13 @@ struct json {
     unsigned depth; /* of open objects and lists */
     struct json_level {
         bool list, any, lines; /* lines: an element stands on a line of its own */
+        struct json_twice {    /* of a member that is written under two names */
+            const char *older; /* NULL: under one */
+            bool nests;
+            char *value;
+            size_t bytes;
+            FILE *out; /* where the value goes in the end */
+        } twice;
     } levels[JSON_DEPTH];
 };
 

@@ -346,7 +346,7 @@ void shared_helper_write_json(struct json *json)
                   {"published_bytes", STK_SHARED_REQUESTS_PUBLISHED_BYTES},
                   {"damaged", STK_SHARED_REQUESTS_DAMAGED},
                   {"full", STK_SHARED_REQUESTS_FULL},
-                  {"left", STK_SHARED_REQUESTS_DROPPED},
+                  {"unpublished", STK_SHARED_REQUESTS_DROPPED},
                   {"pauses", STK_SHARED_REQUESTS_PAUSES},
                   {"errors", STK_SHARED_REQUESTS_ERRORS}};
     if (helper.pid == 0) {

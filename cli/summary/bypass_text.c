@@ -34,14 +34,25 @@ const char *const bypassed_settings[STK_BYPASS_KINDS] = {
     [STK_BYPASS_CATALOGUE] = "more room in /dev/shm, or a larger --tier DIR:SIZE",
 };
 
+const char *bypassed_key(enum stk_bypass why)
+{
+    /* where the older key would not say it */
+    static const char *const keys[STK_BYPASS_KINDS] = {
+        [STK_BYPASS_YOUNG] = "changed_recently",
+        [STK_BYPASS_CATALOGUE] = "index",
+        [STK_BYPASS_LEFT] = "page_cache",
+    };
+    return keys[why] != NULL ? keys[why] : stk_bypass_name(why);
+}
+
 const char *bypassed_word(int why)
 {
-    /* where the key would not say it */
     static const char *const words[STK_BYPASS_KINDS] = {
         [STK_BYPASS_YOUNG] = "changed recently",
         [STK_BYPASS_ORIGIN] = "in memory",
+        [STK_BYPASS_LEFT] = "left",
     };
-    return words[why] != NULL ? words[why] : stk_bypass_name((enum stk_bypass)why);
+    return words[why] != NULL ? words[why] : bypassed_key((enum stk_bypass)why);
 }
 
 void bypassed_print(const uint64_t bypassed[STK_BYPASS_KINDS])

@@ -12,8 +12,10 @@
 extern const char *const bypassed_meanings[STK_BYPASS_KINDS];
 extern const char *const bypassed_settings[STK_BYPASS_KINDS];
 
-/* Returns the reason in a word or two, for people. The key of --json is stk_bypass_name(). */
+/* Returns the reason in a word or two, for people; and as a key of --json. stk_bypass_name() is the
+ * key of earlier versions. */
 const char *bypassed_word(int why);
+const char *bypassed_key(enum stk_bypass why);
 
 /* Returns the opens that the origin served for this reason. Opens of big files whose blocks are not
  * cached count as well. */

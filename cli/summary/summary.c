@@ -377,8 +377,8 @@ static void add_stay(const struct figures *figures)
         return;
     }
     const char *until = session->tier.shared->memory == 0    ? "stays for the next run"
-                        : live_count(session->home).runs > 1 ? "stays while other runs last"
                         : is_kept(figures->request, session) ? "stays until `stoker clear`"
+                        : live_count(session->home).runs > 1 ? "stays while other runs last"
                                                              : "removed now (--keep keeps it)";
     char *kernel = usage_kernel_text(&session->tier);
     size_text(used, usage_of(&session->tier).used_bytes);

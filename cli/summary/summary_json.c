@@ -9,6 +9,7 @@
 #include "cli/out/summary_lines.h"
 #include "cli/run/shared_helper.h"
 #include "cli/run/uncovered.h"
+#include "cli/summary/bypass_text.h"
 #include "cli/summary/forecast.h"
 #include "cli/summary/metrics.h"
 #include "cli/summary/rank_figures.h"
@@ -17,24 +18,36 @@
 
 /* ---- opens ---- */
 
-/* Writes the value of each reason that opens had. */
-static void write_bypassed(struct json *json, const char *name,
-                           const uint64_t opens[STK_BYPASS_KINDS],
-                           const uint64_t values[STK_BYPASS_KINDS])
+/* Writes the value of each reason that opens had, with the keys that `name_of` gives. */
+static void write_reasons_of_opens(struct json *json, const char *name,
+                                   const char *(*name_of)(enum stk_bypass why),
+                                   const uint64_t opens[STK_BYPASS_KINDS],
+                                   const uint64_t values[STK_BYPASS_KINDS])
 {
     json_object(json, name);
     for (int why = 1; why < STK_BYPASS_KINDS; why++) {
         if (opens[why] > 0) {
-            json_count(json, stk_bypass_name((enum stk_bypass)why), values[why]);
+            json_count(json, name_of((enum stk_bypass)why), values[why]);
         }
     }
     json_end(json);
 }
 
+/* Writes the reasons, and once more under the names of an earlier version. Each object has one name
+ * for a reason, so a script may add up its values. */
+static void write_not_cached(struct json *json, const struct stk_run_counts *counts)
+{
+    const uint64_t *opens = counts->bypassed, *bytes = counts->bypassed_bytes;
+    write_reasons_of_opens(json, "not_cached", bypassed_key, opens, opens);
+    write_reasons_of_opens(json, "not_cached_bytes", bypassed_key, opens, bytes);
+    write_reasons_of_opens(json, "bypassed", stk_bypass_name, opens, opens);
+    write_reasons_of_opens(json, "bypassed_bytes", stk_bypass_name, opens, bytes);
+}
+
 /* Writes the buckets that hold any wait. The last bucket has no bound. */
 static void write_waits(struct json *json, const uint64_t waits[STK_WAITS_BUCKETS])
 {
-    json_object(json, "origin_waits");
+    json_object(json, "storage_waits");
     json_count(json, "p50_us", stk_waits_percentile_us(waits, 50));
     json_count(json, "p99_us", stk_waits_percentile_us(waits, 99));
     json_list(json, "buckets");
@@ -73,7 +86,10 @@ static void write_read_ahead(struct json *json, const struct figures *figures)
 {
     json_object(json, "read_ahead");
     metrics_write(json, METRIC_AHEAD, figures);
-    json_text(json, "limit", figures_limit_name(figures_ahead_limit(figures)));
+    enum stk_ahead_count limit = figures_ahead_limit(figures);
+    bool read_all = limit == STK_AHEAD_WINDOW_NS; /* what the loader had named: no limit */
+    json_text(json, "limited_by", figures_limit_name(read_all ? STK_AHEAD_FILES : limit));
+    json_text(json, "limit", figures_limit_name(limit)); /* the older name */
     json_end(json);
 }
 
@@ -97,7 +113,8 @@ static void write_decoded(struct json *json, const struct figures *figures)
 {
     json_object(json, "decode");
     metrics_write(json, METRIC_DECODE, figures);
-    write_reasons(json, "settled", figures->session, STK_TALLY_IMAGES + 1, STK_TALLY_REASONS);
+    write_reasons(json, "left_to_pillow", figures->session, STK_TALLY_IMAGES + 1,
+                  STK_TALLY_REASONS);
     metrics_write(json, METRIC_RESIZE, figures);
     json_end(json);
 }
@@ -106,7 +123,7 @@ static void write_batches(struct json *json, const struct figures *figures)
 {
     json_object(json, "batches");
     metrics_write(json, METRIC_BATCHES, figures);
-    write_reasons(json, "left", figures->session, STK_TALLY_BATCH_REASONS,
+    write_reasons(json, "left_to_torch", figures->session, STK_TALLY_BATCH_REASONS,
                   STK_TALLY_BATCH_REASONS_END);
     json_end(json);
 }
@@ -114,7 +131,7 @@ static void write_batches(struct json *json, const struct figures *figures)
 static void write_samples(struct json *json, const struct figures *figures, bool ours)
 {
     const struct session *session = figures->session;
-    json_object(json, "samples");
+    json_object(json, "decoded_copies");
     if (ours) {
         const char *set = stk_option_value(STK_OPTION_SAMPLES);
         json_text(json, "setting", set != NULL ? set : "");
@@ -180,7 +197,8 @@ static void write_times(struct json *json, const struct figures *figures)
     const struct {
         const char *name;
         double seconds;
-    } times[] = {{"origin_s", figures->origin_s},
+    } times[] = {{"storage_s", figures->origin_s},
+                 {"origin_s", figures->origin_s}, /* the older name */
                  {"decode_s", figures->decode_s},
                  {"resize_s", figures->resize_s},
                  {"batches_s", figures->collate_s},
@@ -213,8 +231,7 @@ void summary_write_counted(struct json *json, const struct figures *figures, boo
     json_number(json, "seconds", figures->run_s, 3);
     metrics_write(json, METRIC_OPENS, figures);
     metrics_write(json, METRIC_FILES, figures);
-    write_bypassed(json, "bypassed", counts->bypassed, counts->bypassed);
-    write_bypassed(json, "bypassed_bytes", counts->bypassed, counts->bypassed_bytes);
+    write_not_cached(json, counts);
     write_waits(json, counts->waits);
     metrics_write_object(json, "blocks", METRIC_BLOCKS, figures);
     write_read_ahead(json, figures);
@@ -234,7 +251,7 @@ void summary_write_counted(struct json *json, const struct figures *figures, boo
 
 static void write_ahead(struct json *json, const struct fill_figures *ahead)
 {
-    json_object(json, "ahead");
+    json_object(json, "warm");
     json_count(json, "found", ahead->found);
     json_count(json, "done", ahead->done);
     json_count(json, "filled", ahead->filled);
@@ -262,7 +279,7 @@ static void write_finished(struct json *json, const struct session *session)
     json_object(json, "finished");
     json_count(json, "files", finished->files);
     json_count(json, "bytes", finished->bytes);
-    json_count(json, "left", count_left(finished));
+    json_count(json, "unfinished", count_left(finished));
     json_end(json);
     json_list(json, "mapped");
     for (unsigned i = 0; i < count; i++) {
@@ -287,7 +304,7 @@ static void write_uncovered(struct json *json, const struct figures *figures)
 {
     const struct uncovered *seen = uncovered_read();
     const struct session *session = figures->session;
-    json_list(json, "elsewhere");
+    json_list(json, "open_elsewhere");
     for (unsigned i = 0; i < seen->count; i++) {
         json_object(json, NULL);
         json_text(json, "directory", seen->places[i].directory);

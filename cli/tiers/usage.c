@@ -63,7 +63,8 @@ const struct usage_figure usage_table[USAGE_FIGURES] = {
      offsetof(struct usage, aside_bytes)},
     {"used_inodes", "How many files and directories it holds.",
      offsetof(struct usage, used_inodes)},
-    {"samples_bytes", "What decoded copies take of it.", offsetof(struct usage, samples_bytes)},
+    {"decoded_copies_bytes", "What decoded copies take of it.",
+     offsetof(struct usage, samples_bytes)},
 };
 
 int64_t usage_read(const struct usage *usage, const struct usage_figure *figure)

@@ -3,8 +3,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/out/older_names.h"
 #include "cli/out/sanitise.h"
 #include "cli/out/say.h"
+#include "cli/summary/bypass_text.h"
 #include "cli/summary/metrics.h"
 #include "cli/tiers/usage.h"
 #include "cli/top/top.h"
@@ -22,9 +24,25 @@ static void write_label(const char *name, const char *value)
     putchar('"');
 }
 
+/* A family of lines, which is written once more under its older name if it has one. */
+typedef void write_lines_function(const char *name, const struct top_look *look, const void *what);
+
 static void write_head(const char *name, const char *type, const char *help)
 {
     printf("# HELP stoker_%s %s\n# TYPE stoker_%s %s\n", name, help, name, type);
+}
+
+static void write_family(const char *name, const char *type, const char *help,
+                         write_lines_function *write_lines, const struct top_look *look,
+                         const void *what)
+{
+    const char *older = older_name(name);
+    write_head(name, type, help);
+    write_lines(name, look, what);
+    if (older != NULL) {
+        write_head(older, type, help);
+        write_lines(older, look, what);
+    }
 }
 
 /* Writes the beginning of a line, up to its labels. Further labels may follow. */
@@ -91,11 +109,11 @@ static void write_computed(const struct computed *metric, const struct top_look 
     }
 }
 
-static void write_counted(const struct metric *metric, const struct top_look *look)
+static void write_counted(const char *name, const struct top_look *look, const void *what)
 {
-    write_head(metric->prometheus, type_of(metric->prometheus), metric->help);
+    const struct metric *metric = what;
     for (unsigned i = 0; i < look->count; i++) {
-        begin_line(metric->prometheus, look->runs[i]);
+        begin_line(name, look->runs[i]);
         printf("} %" PRIu64 "\n", metric->read(&look->runs[i]->figures, metric->which));
     }
 }
@@ -106,8 +124,10 @@ static void write_metrics(const struct top_look *look)
         write_computed(&computed[i], look);
     }
     for (unsigned i = 0; i < metrics_count; i++) {
-        if (metrics_table[i].prometheus != NULL) {
-            write_counted(&metrics_table[i], look);
+        const struct metric *metric = &metrics_table[i];
+        if (metric->prometheus != NULL) {
+            write_family(metric->prometheus, type_of(metric->prometheus), metric->help,
+                         write_counted, look, metric);
         }
     }
 }
@@ -127,40 +147,49 @@ static void write_info(const struct top_look *look)
     }
 }
 
-static void write_bypassed(const struct top_look *look)
+static void write_reasons(const char *name, const struct top_look *look,
+                          const char *(*reason_of)(enum stk_bypass why))
 {
-    write_head("bypassed_total", "counter", "Opens of files that were not cached, by reason.");
+    write_head(name, "counter", "Opens of files that were not cached, by reason.");
     for (unsigned i = 0; i < look->count; i++) {
         for (int why = 1; why < STK_BYPASS_KINDS; why++) {
-            begin_line("bypassed_total", look->runs[i]);
-            printf(",reason=\"%s\"} %" PRIu64 "\n", stk_bypass_name((enum stk_bypass)why),
+            begin_line(name, look->runs[i]);
+            printf(",reason=\"%s\"} %" PRIu64 "\n", reason_of((enum stk_bypass)why),
                    look->runs[i]->view.counts.bypassed[why]);
         }
     }
 }
 
-static void write_buckets(const struct top_run *run)
+/* Writes a line of a histogram, up to its further labels. */
+static void begin_part(const char *name, const char *part, const struct top_run *run)
+{
+    char both[64];
+    snprintf(both, sizeof both, "%s_%s", name, part);
+    begin_line(both, run);
+}
+
+static void write_buckets(const char *name, const struct top_run *run)
 {
     uint64_t count = 0;
     for (unsigned bucket = 0; bucket < STK_WAITS_BUCKETS - 1; bucket++) {
         count += run->view.counts.waits[bucket];
-        begin_line("origin_wait_seconds_bucket", run);
+        begin_part(name, "bucket", run);
         printf(",le=\"%g\"} %" PRIu64 "\n", (double)stk_waits_bound_us(bucket) / 1e6, count);
     }
     count += run->view.counts.waits[STK_WAITS_BUCKETS - 1];
-    begin_line("origin_wait_seconds_bucket", run);
+    begin_part(name, "bucket", run);
     printf(",le=\"+Inf\"} %" PRIu64 "\n", count);
-    begin_line("origin_wait_seconds_sum", run);
+    begin_part(name, "sum", run);
     printf("} %.9g\n", (double)run->figures.total[STK_COUNT_WAIT_NS] / 1e9);
-    begin_line("origin_wait_seconds_count", run);
+    begin_part(name, "count", run);
     printf("} %" PRIu64 "\n", count);
 }
 
-static void write_waits(const struct top_look *look)
+static void write_waits(const char *name, const struct top_look *look, const void *unused)
 {
-    write_head("origin_wait_seconds", "histogram", "How long opens waited for storage.");
+    (void)unused;
     for (unsigned i = 0; i < look->count; i++) {
-        write_buckets(look->runs[i]);
+        write_buckets(name, look->runs[i]);
     }
 }
 
@@ -180,12 +209,15 @@ static void write_tier_hits(const struct top_look *look)
 
 /* ---- tiers ---- */
 
-static void write_tier_line(const struct usage_figure *figure, const struct stk_tier *tier)
+static void write_tiers(const char *name, const struct top_look *look, const void *what)
 {
-    const struct usage usage = usage_of(tier);
-    printf("stoker_tier_%s{", figure->name);
-    write_label("tier", tier->home);
-    printf("} %" PRId64 "\n", usage_read(&usage, figure));
+    for (unsigned i = 0; i < look->session.tier_count; i++) {
+        const struct stk_tier *tier = &look->session.tiers[i];
+        const struct usage usage = usage_of(tier);
+        printf("stoker_%s{", name);
+        write_label("tier", tier->home);
+        printf("} %" PRId64 "\n", usage_read(&usage, what));
+    }
 }
 
 static void write_usage(const struct top_look *look)
@@ -193,10 +225,7 @@ static void write_usage(const struct top_look *look)
     for (unsigned row = 0; row < USAGE_FIGURES; row++) {
         char name[64];
         snprintf(name, sizeof name, "tier_%s", usage_table[row].name);
-        write_head(name, "gauge", usage_table[row].help);
-        for (unsigned i = 0; i < look->session.tier_count; i++) {
-            write_tier_line(&usage_table[row], &look->session.tiers[i]);
-        }
+        write_family(name, "gauge", usage_table[row].help, write_tiers, look, &usage_table[row]);
     }
 }
 
@@ -204,8 +233,10 @@ void top_write_prometheus(const struct top_look *now)
 {
     write_info(now);
     write_metrics(now);
-    write_bypassed(now);
-    write_waits(now);
+    write_reasons("not_cached_total", now, bypassed_key);
+    write_reasons("bypassed_total", now, stk_bypass_name); /* the older names */
+    write_family("storage_wait_seconds", "histogram", "How long opens waited for storage.",
+                 write_waits, now, NULL);
     write_tier_hits(now);
     write_usage(now);
 }

@@ -19,12 +19,12 @@ static void write_pace(struct json *json, const struct top_run *run, const struc
     json_number(json, "hits", pace.hits, 3);
     json_number(json, "fills", pace.fills, 3);
     json_number(json, "bytes_cache", pace.bytes_cache, 0);
-    json_number(json, "bytes_origin", pace.bytes_origin, 0);
+    json_number(json, "bytes_storage", pace.bytes_origin, 0);
     json_number(json, "images", pace.images, 3);
     json_number(json, "samples", pace.samples, 3);
     json_number(json, "batches", pace.batches, 3);
     json_end(json);
-    json_number(json, "waiting_for_origin", pace.waiting, 3);
+    json_number(json, "waiting_for_storage", pace.waiting, 3);
     json_number(json, "waiting_for_batches", pace.starved, 3);
 }
 

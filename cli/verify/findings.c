@@ -129,10 +129,10 @@ void findings_write_json(const struct findings *found, const char *path)
         die("--json %s: %s", path, strerror(errno));
     }
     struct json json = json_begin(out);
-    write_kind(&json, "entries", found->ends[FINDINGS_ENTRY]);
+    write_kind(&json, "cached_files", found->ends[FINDINGS_ENTRY]);
     write_kind(&json, "listings", found->ends[FINDINGS_LISTING]);
     write_kind(&json, "blocks", found->ends[FINDINGS_BLOCKS]);
-    json_object(&json, "samples");
+    json_object(&json, "decoded_copies");
     json_count(&json, "right", found->forms.right);
     json_count(&json, "differ", found->forms.differ);
     json_end(&json);

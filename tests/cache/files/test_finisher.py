@@ -114,7 +114,7 @@ def test_what_is_read_is_finished(jobs, origin, file, started, build):
     assert counted["read"] == 0
     wait_for(lambda: hands_on(command_of(job), file[0]) == 0)  # no process keeps it open
     stderr, said = job.end()
-    assert said["finished"] == {"files": 1, "bytes": SIZE - MB, "left": 0} and said["mapped"] == []
+    assert said["finished"] == {"files": 1, "bytes": SIZE - MB, "unfinished": 0, "left": 0} and said["mapped"] == []
     assert said["blocks"]["reads"] == 2 and said["blocks"]["bytes_cache"] == SIZE + 1000
     assert said["blocks"]["bytes_origin"] == MB
     assert (said["bytes_origin"], said["bytes_cache"]) == (0, SIZE)  # files that were opened
@@ -415,7 +415,7 @@ def test_a_file_that_is_removed_meanwhile_is_told_of(origin, file, started):
     origin.fs.latency_ms = 0
     assert read_line(job.process) == "done"
     stderr, said = job.end()
-    assert said["finished"] == {"files": 0, "bytes": 0, "left": 1}
+    assert said["finished"] == {"files": 0, "bytes": 0, "unfinished": 1, "left": 1}
     assert "1 big file could not be finished: removed or replaced while being read" in stderr
 
 

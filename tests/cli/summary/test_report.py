@@ -509,8 +509,8 @@ def test_what_reads_past_the_cache_comes_first(jobs, report, origin, programs, s
 @pytest.fixture(scope="module")
 def series(session_scratch, repository):
     binary = session_scratch / "series"
-    sources = [HERE / "programs/series.c", repository / "cli/report/series.c", repository / "cli/out/json.c",
-               *sorted((repository / "base").glob("*.c"))]
+    sources = [HERE / "programs/series.c", repository / "cli/report/series.c",
+               *sorted((repository / "cli/out").glob("*.c")), *sorted((repository / "base").glob("*.c"))]
     subprocess.run(["cc", "-D_GNU_SOURCE", f"-I{repository}", *sources, "-o", binary], check=True)
 
     def ask(seconds):

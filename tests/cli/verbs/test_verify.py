@@ -272,8 +272,9 @@ def test_json(jobs, cached, origin, scratch):
     verify(jobs, "--json", scratch / "found", status=1)
     found = json.loads((scratch / "found").read_text())
     none = {"right": 0, "differ": 0, "changed": 0, "gone": 0, "unreadable": 0}
-    assert found == {"entries": {**none, "right": 1, "differ": 1, "gone": 1}, "listings": none,
-                     "samples": {"right": 0, "differ": 0}, "blocks": none, "bytes": SIZE,
+    files_there, decoded = {**none, "right": 1, "differ": 1, "gone": 1}, {"right": 0, "differ": 0}
+    assert found == {"cached_files": files_there, "entries": files_there, "listings": none,
+                     "decoded_copies": decoded, "samples": decoded, "blocks": none, "bytes": SIZE,
                      "not_looked_at": 0, "not_dropped": 0,
                      "differing": [f"{cached}/file0001"]}
 

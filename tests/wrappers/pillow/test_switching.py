@@ -51,7 +51,7 @@ def test_left_to_pillow(jobs, scratch, jpegs):  # noqa: F811
     script = "import sys; from PIL import Image; [Image.open(x).load() for x in sys.argv[1:]]"
     names = ["grey.jpg", "progressive.jpg", "cmyk.jpg", "color.jpg"]
     ran = jobs.run([PYTHON, "-c", script, *[jpegs / name for name in names]], path=jpegs)
-    assert ran.json["decode"] == {"images": 2, "settled": {"mode": 2}, "resized": 0, "pngs": 0, "operations": 0}
+    assert ran.json["decode"] == {"images": 2, "left_to_pillow": {"mode": 2}, "settled": {"mode": 2}, "resized": 0, "pngs": 0, "operations": 0}
     assert "2 mode" in ran.stderr and "scans" not in ran.stderr
 
 

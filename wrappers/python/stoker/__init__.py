@@ -24,16 +24,17 @@ if os.environ.get("STOKER_RUN"):
 
 
 def counts():
-    """Returns the numbers of images that this process decoded: {"images": n, "settled": {reason: n}, "resized": n,
-    "pngs": n, "operations": n, "forms": n, "from_forms": n, "unread": n}. "settled" are the images that were left to
-    Pillow, "resized" images other than waiting JPEGs, "pngs" the PNGs whose pixels were made here, and "operations" what
-    else of Pillow's was done here. "forms" were stored in the sample store, "from_forms" are images that were decoded
-    from a form, and "unread" are those of them whose file was not read."""
+    """Returns the numbers of images that this process decoded: {"images": n, "left_to_pillow": {reason: n},
+    "resized": n, "pngs": n, "operations": n, "copies_kept": n, "from_copies": n, "unread": n}. "resized" are images other
+    than waiting JPEGs, "pngs" the PNGs whose pixels were made here, and "operations" what else of Pillow's was done here.
+    "copies_kept" are decoded copies that were stored, "from_copies" images that were decoded from one, and "unread" those
+    of them whose file was not read. "settled", "forms" and "from_forms" are older names, for this version."""
     slots = _core.counts()
     names = list(slots)
     reasons = names[names.index("images") + 1:names.index("resized")]
-    return {"images": slots["images"],
-            "settled": {reason: slots[reason] for reason in reasons if slots[reason]},
+    left = {reason: slots[reason] for reason in reasons if slots[reason]}
+    return {"images": slots["images"], "left_to_pillow": left, "settled": left,
+            "copies_kept": slots["forms"], "from_copies": slots["from_forms"],
             **{name: slots[name] for name in ("resized", "pngs", "operations", "forms", "from_forms", "unread")}}
 
 

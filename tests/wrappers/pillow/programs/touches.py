@@ -114,7 +114,7 @@ def by_workers(count, method):
     for queue in queues:
         digests.update(queue.get())
         for name, value in queue.get().items():
-            if name != "settled":
+            if name not in ("settled", "left_to_pillow"):
                 counts[name] = counts.get(name, 0) + value
     [worker.join() for worker in workers]
     return [digests[number] for number in sorted(digests)], counts
