@@ -1,6 +1,7 @@
 """Fixtures of the tests of reading ahead: a slow origin, and a place for each test's jobs."""
 
 import json
+import os
 import pathlib
 import subprocess
 import sys
@@ -36,7 +37,8 @@ def place(session_origin):  # noqa: F811
 def plainly():
     """Returns what a program prints without Stoker. One process has imported torch for all of them."""
     line = [sys.executable, "-B", HERE / "programs/plainly.py"]
-    with subprocess.Popen(line, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as programs:
+    env = {**os.environ, "PYTHONPATH": str(BUILD / "python")}
+    with subprocess.Popen(line, env=env, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as programs:
         def run(line):
             print(json.dumps(list(map(str, line[1:]))), file=programs.stdin, flush=True)
             status, said = json.loads(programs.stdout.readline())

@@ -23,11 +23,11 @@ def images(session_origin):
 
 
 @pytest.mark.parametrize("kind", ["Feed", "Loader"])
-def test_files_are_there_before_they_are_wanted(jobs, origin, images, kind):
+def test_files_are_there_before_they_are_wanted(jobs, plainly, origin, images, kind):
     mount, size = images
     line = [sys.executable, PROGRAM, mount, kind, 2]
     env = {"PYTHONPATH": str(BUILD / "python"), "OMP_NUM_THREADS": "1"}
-    plain = jobs.place.run(list(map(str, line)), env).stdout
+    plain = plainly(line)
     origin.fs.latency_ms = 2
     with origin.fs.counting() as counted:
         ran = jobs.run(line, path=mount, env=env, timeout=300)

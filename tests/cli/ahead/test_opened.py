@@ -1,6 +1,7 @@
 """Data sets without a list of their files, in a tier that is too small: what samples have opened is read ahead when they
 come again."""
 
+import functools
 import os
 import pathlib
 import sys
@@ -24,10 +25,15 @@ def data(session_origin):
     return session_origin.files("unlisted", COUNT, SIZE)[1]
 
 
-def run(jobs, origin, data, *arguments, latency_ms=1):
+@pytest.fixture
+def run(jobs, plainly, origin, data):
+    return functools.partial(_run, jobs, plainly, origin, data)
+
+
+def _run(jobs, plainly, origin, data, *arguments, latency_ms=1):
     """Returns the run, whose batches and draws are those of a job without Stoker."""
     line = [sys.executable, PROGRAM, data, *map(str, arguments)]
-    plain = jobs.place.run(line).stdout
+    plain = plainly(line)
     origin.fs.latency_ms = latency_ms
     ran = jobs.run(line, path=data, tier=f"/dev/shm:{TIER}", timeout=300)
     assert ran.stdout == plain and len(plain.splitlines()) == EPOCHS
@@ -35,21 +41,21 @@ def run(jobs, origin, data, *arguments, latency_ms=1):
 
 
 @pytest.mark.parametrize("workers, how", [(2, ""), (2, "persistent"), (2, "spawn"), (2, "subset"), (2, "single"), (0, "")])
-def test_later_epochs_are_read_ahead(jobs, origin, data, workers, how):
+def test_later_epochs_are_read_ahead(run, workers, how):
     """The tier has room for half of the files."""
-    ran = run(jobs, origin, data, "one", workers, EPOCHS, how)
+    ran = run("one", workers, EPOCHS, how)
     assert ran.epoch(2)["opens"] == COUNT and ran.epoch(2)["hits"] >= 0.75 * COUNT
 
 
-def test_samples_of_two_files(jobs, origin, data):
-    ran = run(jobs, origin, data, "two", 2, EPOCHS)
+def test_samples_of_two_files(run):
+    ran = run("two", 2, EPOCHS)
     assert ran.epoch(2)["opens"] == COUNT and ran.epoch(2)["hits"] >= 0.75 * COUNT
 
 
 @pytest.mark.parametrize("kind", ["other", "mixed"])
-def test_samples_that_draw_a_file(jobs, origin, data, kind):
+def test_samples_that_draw_a_file(run, kind):
     """Files that they have opened say nothing of those that they will draw."""
-    run(jobs, origin, data, kind, 2, EPOCHS, latency_ms=0)
+    run(kind, 2, EPOCHS, latency_ms=0)
 
 
 class Data(Dataset):
