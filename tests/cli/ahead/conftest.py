@@ -34,13 +34,15 @@ def place(session_origin):  # noqa: F811
 
 
 @pytest.fixture(scope="session")
-def plainly():
-    """Returns what a program prints without Stoker. One process has imported torch for all of them."""
+def plainly(session_origin):  # noqa: F811
+    """Returns what a program prints without Stoker, with the files behind the origin. One process has imported torch for
+    all of them."""
     line = [sys.executable, "-B", HERE / "programs/plainly.py"]
     env = {**os.environ, "PYTHONPATH": str(BUILD / "python")}
     with subprocess.Popen(line, env=env, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as programs:
         def run(line):
-            print(json.dumps(list(map(str, line[1:]))), file=programs.stdin, flush=True)
+            words = [str(word).replace(str(session_origin.mount), str(session_origin.source)) for word in line[1:]]
+            print(json.dumps(words), file=programs.stdin, flush=True)
             status, said = json.loads(programs.stdout.readline())
             assert status == 0
             return said

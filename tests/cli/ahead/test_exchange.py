@@ -2,9 +2,9 @@
 
 import pytest
 
-from test_jobs import SIZE, line, read_ahead
+from test_jobs import line, read_ahead
 
-COUNT = 1200
+COUNT, SIZE = 600, 40000
 TIER = 16 << 20
 ROOM = 10 << 20  # of the tier, at least, beside what is set aside
 EPOCHS = 3

@@ -12,10 +12,8 @@ from torch.utils.data import Dataset, Subset
 from stoker._torch.name_lists import Names
 from stoker._torch.opened import is_listed, key_of
 
-from test_jobs import SIZE
-
 PROGRAM = pathlib.Path(__file__).parent / "programs/without_lists.py"
-COUNT = 1200
+COUNT, SIZE = 600, 40000
 TIER = 16 << 20
 EPOCHS = 2
 
