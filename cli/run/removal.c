@@ -206,12 +206,18 @@ static void remove_foreign(const char *home)
     }
 }
 
-/* Unless a process uses it: that of a killed run may live in another pid namespace. */
+/* Removes a catalogue that no run uses and that is not kept, unless a process uses it: that of a
+ * killed run may live in another pid namespace. A closed one is of no use to any process. Its
+ * removal had begun, and the process that removed it was killed. */
 static void empty_unused(struct stk_catalogue *catalogue, const char *home)
 {
-    int alone = stk_catalogue_lock(home);
-    if (alone >= 0) {
+    bool closed = atomic_load(&catalogue->header->closed) != 0;
+    bool unused = closed || atomic_load(&catalogue->header->kept) == STK_KEPT_NOT;
+    int alone = unused ? stk_catalogue_lock(home) : -EBUSY;
+    if (closed || alone >= 0) {
         removal_empty_memory(catalogue, home);
+    }
+    if (alone >= 0) {
         close(alone);
     }
 }
@@ -229,10 +235,8 @@ bool removal_sweep_locked(const char *home)
     int error = stk_catalogue_open(&catalogue, home, false);
     if (error == -EPROTO) {
         remove_foreign(home);
-    } else if (error == 0 && sweep.any_dead) {
+    } else if (error == 0) {
         empty_unused(&catalogue, home);
-    }
-    if (error == 0) {
         stk_catalogue_close(&catalogue);
     }
     return sweep.any_dead;

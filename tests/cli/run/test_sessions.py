@@ -4,6 +4,7 @@ import contextlib
 import fcntl
 import os
 import signal
+import struct
 import subprocess
 import sys
 
@@ -151,6 +152,22 @@ def test_what_a_killed_run_left_is_removed_by_clear_dead(jobs, data, home):
     assert jobs.stoker("clear", "--dead").stdout == "removed what dead runs left\n"
     assert not os.path.exists(home)
     assert jobs.stoker("clear", "--dead").stdout == "no dead runs\n"
+
+
+@pytest.mark.parametrize("kept", [False, True])
+def test_a_stoker_that_is_killed_while_it_removes(jobs, data, home, kept):
+    """It had closed the catalogue, and removed the runs' files: the next run is served all the same."""
+    if kept:
+        jobs.run(reading(files(data), 1), path=data, flags=["--keep"])
+    else:
+        kill_run(jobs, data)
+        os.unlink(f"{home}/runs/{runs_in(home)[0]}")
+    with open(f"{home}/catalogue", "r+b") as catalogue:
+        catalogue.seek(16)  # behind the magic number and the header's bytes
+        catalogue.write(struct.pack("I", 1))
+    ran = jobs.run(reading(files(data), 2), path=data)
+    assert (ran.fills, ran.hits) == ((0, 10) if kept else (5, 5))
+    assert os.path.exists(home) == kept
 
 
 def test_who_looks_whether_a_run_lives_does_not_keep_it_alive(jobs, data, home):
