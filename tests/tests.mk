@@ -86,7 +86,7 @@ UNIT_SOURCES := $(wildcard tests/unit/*.c tests/unit/*/*.c tests/unit/*/*/*.c) t
 	wrappers/python/core/feed/thread_pool.c
 
 # The folders of the command that have unit tests, and those below them: a sanitizer's build compiles no other.
-UNIT_CLI := $(call of,$(addprefix cli/,ahead args fill history os out run summary tiers))
+UNIT_CLI := $(call of,$(addprefix cli/,ahead args fill history os out run summary tiers top))
 
 $(B)/tests/unit: $(call checked,$(UNIT_SOURCES) $(BASE) $(CACHE) $(RING)) $(call objects,$(UNIT_CLI) $(STORE) $(GPU))
 	@mkdir -p $(@D)

@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 
+#include "cli/out/say.h"
 #include "cli/out/summary_lines.h"
 #include "cli/summary/metrics.h"
 
@@ -105,12 +106,13 @@ static void gather(struct ranks *ranks, const struct session *session)
     ranks->count = ranks->seen[0] = ranks->seen[1] = 0;
     gather_opens(ranks, &session->run);
     gather_passes(ranks, session->tally);
-    if (ranks->seen[0] == STK_RANKS || ranks->seen[1] == STK_RANKS) {
+    bool all_taken = ranks->seen[0] == STK_RANKS || ranks->seen[1] == STK_RANKS;
+    if (session->run.file != NULL && all_taken) {
         drop_halves(ranks);
     }
 }
 
-static void write_one(struct json *json, const struct rank *rank)
+static void write_one(struct json *json, const struct rank *rank, bool with_opens)
 {
     const struct figures figures = {.counts = &rank->counts};
     json_object(json, NULL);
@@ -119,8 +121,10 @@ static void write_one(struct json *json, const struct rank *rank)
     json_count(json, "batches", rank->passes.batches);
     json_seconds(json, "seconds", rank->passes.lasted_ns);
     json_seconds(json, "waited_s", rank->passes.waited_ns);
-    metrics_write_epoch(json, rank->opens);
-    metrics_write_object(json, "blocks", METRIC_BLOCKS, &figures);
+    if (with_opens) {
+        metrics_write_epoch(json, rank->opens);
+        metrics_write_object(json, "blocks", METRIC_BLOCKS, &figures);
+    }
     json_end(json);
 }
 
@@ -134,26 +138,56 @@ void rank_figures_write_json(struct json *json, const struct session *session)
     qsort(ranks.all, ranks.count, sizeof ranks.all[0], by_rank);
     json_list(json, "ranks");
     for (unsigned i = 0; i < ranks.count; i++) {
-        write_one(json, &ranks.all[i]);
+        write_one(json, &ranks.all[i], session->run.file != NULL);
     }
     json_end(json);
 }
 
-/* The median of two ranks is that of the other one. */
-void rank_figures_add_line(const struct session *session)
+struct longest {
+    int rank;
+    unsigned ranks;
+    double waited_s, usual_s, lasted_s; /* usual: the median of all ranks */
+};
+
+/* Finds the rank that waited longest. The median of two ranks is that of the other one. Returns
+ * false if there are fewer than two. */
+static bool find_longest(struct longest *longest, const struct session *session)
 {
     struct ranks ranks;
     gather(&ranks, session);
     if (ranks.count < 2) {
-        return;
+        return false;
     }
     qsort(ranks.all, ranks.count, sizeof ranks.all[0], by_waited);
-    const struct rank *longest = &ranks.all[ranks.count - 1];
-    double waited_s = (double)longest->passes.waited_ns / 1e9;
-    double usual_s = (double)ranks.all[(ranks.count - 1) / 2].passes.waited_ns / 1e9;
-    double more_s = waited_s - usual_s;
-    if (more_s >= MARKED_S && more_s >= MARKED_PART * (double)longest->passes.lasted_ns / 1e9) {
-        lines_add(TIMES, "  rank %d waited longest for data: %.1f s (median of %u ranks: %.1f s)",
-                  longest->rank, waited_s, ranks.count, usual_s);
+    const struct rank *last = &ranks.all[ranks.count - 1];
+    const struct rank *usual = &ranks.all[(ranks.count - 1) / 2];
+    *longest = (struct longest){.rank = last->rank,
+                                .ranks = ranks.count,
+                                .waited_s = (double)last->passes.waited_ns / 1e9,
+                                .usual_s = (double)usual->passes.waited_ns / 1e9,
+                                .lasted_s = (double)last->passes.lasted_ns / 1e9};
+    return true;
+}
+
+void rank_figures_add_line(const struct session *session)
+{
+    struct longest longest;
+    if (!find_longest(&longest, session)) {
+        return;
     }
+    double more_s = longest.waited_s - longest.usual_s;
+    if (more_s >= MARKED_S && more_s >= MARKED_PART * longest.lasted_s) {
+        lines_add(TIMES, "  rank %d waited longest for data: %.1f s (median of %u ranks: %.1f s)",
+                  longest.rank, longest.waited_s, longest.ranks, longest.usual_s);
+    }
+}
+
+char *rank_figures_text(const struct session *session)
+{
+    struct longest longest;
+    if (!find_longest(&longest, session)) {
+        return NULL;
+    }
+    return must_format("%u; rank %d waited longest for data, %.1f s (median %.1f s)", longest.ranks,
+                       longest.rank, longest.waited_s, longest.usual_s);
 }

@@ -1,6 +1,7 @@
 #include <stdio.h>
 
 #include "cli/out/json.h"
+#include "cli/summary/rank_figures.h"
 #include "cli/summary/summary.h"
 #include "cli/tiers/usage.h"
 #include "cli/top/top.h"
@@ -37,6 +38,7 @@ static void write_run(struct json *json, const struct top_run *run, const struct
     json_text(json, "bound", figures_bound_name(run->figures.bound));
     write_pace(json, run, before);
     summary_write_counted(json, &run->figures, false);
+    rank_figures_write_json(json, &run->session);
     json_end(json);
 }
 

@@ -8,6 +8,7 @@
 #include "cli/out/sanitise.h"
 #include "cli/out/say.h"
 #include "cli/summary/bypass_text.h"
+#include "cli/summary/rank_figures.h"
 #include "cli/tiers/usage.h"
 #include "cli/top/top.h"
 
@@ -238,6 +239,15 @@ static void add_loader(struct top_page *page, const struct top_run *run,
     }
 }
 
+static void add_ranks(struct top_page *page, const struct top_run *run)
+{
+    char *text = rank_figures_text(&run->session);
+    if (text != NULL) {
+        add(page, "  ranks    %s", text);
+    }
+    free(text);
+}
+
 static void add_uploads(struct top_page *page, const struct top_run *run)
 {
     char size[STK_SIZE_TEXT];
@@ -305,6 +315,7 @@ static void add_run(struct top_page *page, const struct top_run *run, const stru
     add_bypassed(page, &run->view.counts);
     add_images(page, run, pace);
     add_loader(page, run, pace);
+    add_ranks(page, run);
     add_uploads(page, run);
     add_pass(page, run);
     if (run->figures.by_passes) {

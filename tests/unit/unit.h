@@ -22,6 +22,7 @@ Suite *suite_blocks(void);
 Suite *suite_budget(void);
 Suite *suite_progress(void);
 Suite *suite_team_walk(void);
+Suite *suite_top_page(void);
 Suite *suite_beyond(void);
 Suite *suite_catalogue(void);
 Suite *suite_claim(void);

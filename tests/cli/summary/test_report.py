@@ -178,6 +178,17 @@ def test_the_page_is_whole_and_needs_nothing(trained, drawn):
 
 
 @pytest.mark.torch
+def test_ranks_stand_side_by_side(trained, drawn):
+    """The record is one of a single process, to which ranks are given."""
+    ranks = [{"rank": rank, "seconds": 20.0, "waited_s": waited, "samples": 40, "batches": 5, "opens": 40, "hits": 20}
+             for rank, waited in ((0, 0.5), (7, 12.0))]
+    record = json.dumps({**trained[1], "ranks": ranks}).replace("<", "\\u003c")
+    page = drawn(re.sub('(id="record">).*?(</script>)', lambda found: found[1] + record + found[2], trained[2], flags=re.S))
+    assert "Ranks compared" in page.under("h2") and "Ranks compared" not in drawn(trained[2]).under("h2")
+    assert "20.0 s, of which 12.0 s waiting; 40 samples" in page.text
+
+
+@pytest.mark.torch
 def test_the_advice_stands_in_the_page(trained, drawn):
     text = " ".join(drawn(trained[2]).text.split())
     advice = trained[0]["advice"].replace("`", "")
