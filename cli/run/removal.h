@@ -49,7 +49,7 @@ bool removal_is_allowed(const char *home);
  * nothing is reserved for them any more. */
 void removal_unlink_run(const char *path);
 /* Removes dead runs' files, and everything in memory if no run or process uses it and it is not
- * kept Call it under the lock. Returns true if there were dead runs. */
+ * kept. Call it under the lock. Returns true if there were dead runs. */
 bool removal_sweep_locked(const char *home);
 /* Removes the homes of the tiers in memory, and the catalogue. See join_kept() in
  * cache/cache_core.c for processes that keep them. Call it under the lock. */
