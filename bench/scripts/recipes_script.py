@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The loading sides of recipes as their projects write them, one epoch after the other, without workers.
 
-    recipes_script.py DIRECTORY EPOCHS
+    recipes_script.py DIRECTORY EPOCHS [RECIPE...]
 
 Prints the processor time of each epoch: nanoseconds a sample, and the recipe. It knows nothing of Stoker.
 """
@@ -21,7 +21,8 @@ from torchvision import transforms as T
 MEAN, STD = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
 SIZE = 224
 BATCH = 64  # of CIFAR
-TURNED, PNG = "turned", "png"  # the folders of the copies with EXIF's orientation 6, and of those as PNGs
+# The folders of the copies: with EXIF's orientation 6, as PNGs, progressive, grey, and masks of segments as PNGs.
+TURNED, PNG, PROGRESSIVE, GREY, MASKS = FOLDERS = "turned", "png", "progressive", "grey", "masks"
 
 
 def beside(path, folder):
@@ -169,10 +170,59 @@ def dino():
     return views(view(SIZE, (0.4, 1.0), 1.0), view(SIZE, (0.4, 1.0), 0.1), *[view(96, (0.05, 0.4), 0.5)] * 8)
 
 
-def of_png():
-    """Photographs as PNGs."""
+def of_copies(folder):
+    """Copies of the photographs in another format."""
     transform = usual()
-    return lambda path: transform(Image.open(beside(path, PNG)).convert("RGB"))
+    return lambda path: transform(Image.open(beside(path, folder)).convert("RGB"))
+
+
+def one_by_one():
+    """The usual transforms as functions that a data set calls itself."""
+    from torchvision.transforms import functional as F
+
+    def sample(path):
+        image = Image.open(path).convert("RGB")
+        image = F.resized_crop(image, *T.RandomResizedCrop.get_params(image, (0.08, 1.0), (3 / 4, 4 / 3)), (SIZE, SIZE))
+        if random.random() < 0.5:
+            image = F.hflip(image)
+        return F.normalize(F.to_tensor(image), MEAN, STD)
+    return sample
+
+
+def sequential():
+    from torchvision.transforms import v2
+    transform = torch.nn.Sequential(v2.ToImage(), *usual_v2())
+    return lambda path: transform(Image.open(path).convert("RGB"))
+
+
+def sequential_of_tensor():
+    """Transforms of tensors behind one that makes the tensor, as torchvision's pages have them for scripting."""
+    transform = torch.nn.Sequential(T.RandomResizedCrop(SIZE, antialias=True), T.RandomHorizontalFlip(),
+                                    T.ConvertImageDtype(torch.float32), T.Normalize(MEAN, STD))
+    first = T.PILToTensor()
+    return lambda path: transform(first(Image.open(path).convert("RGB")))
+
+
+def segmentation():
+    """An image and its mask, as torchvision's reference has them."""
+    from torchvision.transforms import InterpolationMode
+    from torchvision.transforms import functional as F
+
+    def sample(path):
+        image, mask = Image.open(path).convert("RGB"), Image.open(beside(path, MASKS))
+        edge = random.randint(260, 1040)
+        image, mask = F.resize(image, edge, antialias=True), F.resize(mask, edge, interpolation=InterpolationMode.NEAREST)
+        if random.random() < 0.5:
+            image, mask = F.hflip(image), F.hflip(mask)
+        least = min(image.size)
+        if least < 480:
+            wide, high = (max(480 - each, 0) for each in image.size)
+            image, mask = F.pad(image, (0, 0, wide, high), fill=0), F.pad(mask, (0, 0, wide, high), fill=255)
+        region = T.RandomCrop.get_params(image, (480, 480))
+        image, mask = F.crop(image, *region), F.crop(mask, *region)
+        image, mask = F.pil_to_tensor(image), torch.as_tensor(numpy.array(mask), dtype=torch.int64)
+        return F.normalize(F.convert_image_dtype(image, torch.float), MEAN, STD), mask
+    return sample
 
 
 def turned():
@@ -212,6 +262,23 @@ def cv2_usual():
     return sample
 
 
+def yolo_val():
+    """Reading and letterbox, as ultralytics validates."""
+    import cv2
+    cv2.setNumThreads(0)
+
+    def sample(path):
+        image = cv2.imread(path)
+        scale = 640 / max(image.shape[:2])
+        wide, high = (min(round(each * scale), 640) for each in image.shape[1::-1])
+        image = cv2.resize(image, (wide, high), interpolation=cv2.INTER_LINEAR)
+        top, left = (640 - high) // 2, (640 - wide) // 2
+        image = cv2.copyMakeBorder(image, top, 640 - high - top, left, 640 - wide - left, cv2.BORDER_CONSTANT,
+                                   value=(114, 114, 114))
+        return torch.from_numpy(numpy.ascontiguousarray(image.transpose(2, 0, 1)[::-1]))
+    return sample
+
+
 def io_read_image():
     from torchvision.io import read_image
     return lambda path: read_image(path)
@@ -235,7 +302,10 @@ def io_v2():
 RECIPES = {"torchvision, ImageFolder": imagefolder, "webdataset's pil": webdataset_pil,
            "HF parquet + torchvision": hf_parquet, "v2.Compose of (image, label)": pair_v2,
            "v2 as documented, ToImage first": documented_v2, "torchvision.io.decode_image + v2": io_v2,
-           "EXIF orientation 6, exif_transpose": turned, "PNG": of_png,
+           "EXIF orientation 6, exif_transpose": turned, "PNG": lambda: of_copies(PNG),
+           "progressive": lambda: of_copies(PROGRESSIVE), "grey as RGB": lambda: of_copies(GREY),
+           "functional calls, one by one": one_by_one, "nn.Sequential of images": sequential,
+           "nn.Sequential of tensors": sequential_of_tensor, "segmentation, a mask as PNG": segmentation,
            "RandAugment": lambda: augmented(T.RandAugment), "TrivialAugmentWide": lambda: augmented(T.TrivialAugmentWide),
            "timm, default": timm,
            "timm, rand-m9": lambda: timm(auto_augment="rand-m9-inc1", re_prob=0.25), "CIFAR-10, a batch": cifar,
@@ -246,6 +316,7 @@ RECIPES = {"torchvision, ImageFolder": imagefolder, "webdataset's pil": webdatas
            "transformers, CLIPImageProcessor": lambda: processed("CLIPImageProcessor"),
            "np.array(Image.open())": array_of_pillow,
            "cv2.imread": cv2_imread, "cv2.imread + RandomResizedCrop, as albumentations": cv2_usual,
+           "cv2.imread + letterbox, as YOLO val": yolo_val,
            "torchvision.io.read_image": io_read_image,
            "torchvision.io.decode_jpeg + transforms": io_usual}
 
@@ -261,8 +332,11 @@ def run_epoch(sample, files):
 def main():
     torch.set_num_threads(1)
     files = sorted(path for path in glob.glob(os.path.join(sys.argv[1], "**", "*.*"), recursive=True)
-                   if os.path.basename(os.path.dirname(path)) not in (TURNED, PNG))
+                   if os.path.basename(os.path.dirname(path)) not in FOLDERS)
+    wanted = sys.argv[3:] or RECIPES
     for name, make in RECIPES.items():
+        if name not in wanted:
+            continue
         try:
             sample = make()
         except (ImportError, AttributeError):

@@ -1,6 +1,7 @@
 """Recipes as their projects write them: processor time a sample in later epochs, plainly and under Stoker."""
 
 import glob
+import io
 import os
 import sys
 
@@ -15,36 +16,51 @@ RECIPES = {  # the goal of each, over plain
     "torchvision, ImageFolder": 6, "webdataset's pil": 6, "HF parquet + torchvision": 6,
     "v2.Compose of (image, label)": 4, "v2 as documented, ToImage first": 5,
     "v2.Compose of (image, boxes)": 4,
-    "torchvision.io.decode_image + v2": 4, "EXIF orientation 6, exif_transpose": 6, "PNG": 2.2,
+    "torchvision.io.decode_image + v2": 4, "EXIF orientation 6, exif_transpose": 6, "PNG": 2.2, "progressive": 6,
+    "grey as RGB": 5, "functional calls, one by one": 6, "nn.Sequential of images": 5, "nn.Sequential of tensors": None,
+    "segmentation, a mask as PNG": None,
     "np.array(Image.open())": None, "cv2.imread": None,
     "transformers, ViTImageProcessor": 4, "transformers, ViTImageProcessorPil": 4, "transformers, CLIPImageProcessor": 4,
     "RandAugment": 4, "TrivialAugmentWide": 5, "timm, default": 5, "timm, rand-m9": 4, "CIFAR-10, a batch": 4,
     "two views, as MoCo v3": 4.5, "ten crops, as DINO": 4,
-    "cv2.imread + RandomResizedCrop, as albumentations": 2.2,
+    "cv2.imread + RandomResizedCrop, as albumentations": 2.2, "cv2.imread + letterbox, as YOLO val": 1.4,
     "torchvision.io.read_image": None, "torchvision.io.decode_jpeg + transforms": 4}
 
 
 EXIF = b"Exif\0\0MM\0*\0\0\0\x08\0\1\x01\x12\0\3\0\0\0\1\0\6\0\0\0\0\0\0"  # orientation 6 alone
 
 
-def turn(directory):
-    """Copies each image below the directory to a folder beside it, with EXIF's orientation 6."""
+def turned(data):
     segment = b"\xff\xe1" + (len(EXIF) + 2).to_bytes(2, "big") + EXIF
-    for path in glob.glob(os.path.join(directory, "**", "*.*"), recursive=True):
-        folder = os.path.join(os.path.dirname(path), "turned")
-        os.makedirs(folder, exist_ok=True)
-        with open(path, "rb") as file, open(os.path.join(folder, os.path.basename(path)), "wb") as copy:
-            data = file.read()
-            copy.write(data[:2] + segment + data[2:])
+    return data[:2] + segment + data[2:]
 
 
-def make_pngs(directory):
-    """Copies each image below the directory to a folder beside it, as a PNG under its own name."""
-    from PIL import Image
+def saved(change, *arguments, **named):
+    """Returns a function that saves the changed image of a file in another format, and returns its bytes."""
+    def of(data):
+        from PIL import Image
+        out = io.BytesIO()
+        change(Image.open(io.BytesIO(data))).save(out, *arguments, **named)
+        return out.getvalue()
+    return of
+
+
+COPIES = {"turned": turned, "png": saved(lambda image: image, "PNG"),
+          "progressive": saved(lambda image: image, "JPEG", quality=90, progressive=True),
+          "grey": saved(lambda image: image.convert("L"), "JPEG", quality=90),
+          "masks": saved(lambda image: image.convert("L").quantize(21), "PNG")}
+
+
+def make_copies(directory):
+    """Copies each image below the directory to folders beside it, in other formats under its own name."""
     for path in glob.glob(os.path.join(directory, "*", "*.*")):
-        folder = os.path.join(os.path.dirname(path), "png")
-        os.makedirs(folder, exist_ok=True)
-        Image.open(path).save(os.path.join(folder, os.path.basename(path)), "PNG")
+        with open(path, "rb") as file:
+            data = file.read()
+        for name, copy_of in COPIES.items():
+            folder = os.path.join(os.path.dirname(path), name)
+            os.makedirs(folder, exist_ok=True)
+            with open(os.path.join(folder, os.path.basename(path)), "wb") as copy:
+                copy.write(copy_of(data))
 
 
 def later(printed):
@@ -66,8 +82,7 @@ def one_start(images, tier):
 def measure():
     table = Table("recipes")
     with epochs.some_images(IMAGES) as (images, tier):
-        turn(images)
-        make_pngs(images)
+        make_copies(images)
         starts = [one_start(images, tier) for _ in range(times(STARTS))]
     for recipe in starts[0][0]:
         plain, ours = ([start[side][recipe] for start in starts] for side in (0, 1))
