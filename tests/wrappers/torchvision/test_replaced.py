@@ -40,6 +40,37 @@ for end in [], [T.ToTensor()]:
     print(len(drawn) > 0)
 """
 
+INTERRUPTED = """
+import ctypes
+import sys
+import threading
+import _thread
+from PIL import Image
+from torchvision import transforms as T
+ROUNDS, ENOUGH = 200, 20
+transform = T.Compose([T.RandomResizedCrop(32), T.RandomHorizontalFlip(), T.ToTensor()])
+may_raise, main = threading.Semaphore(0), _thread.get_ident()
+raised = seen = 0
+def interrupt():
+    global raised
+    for _ in range(ROUNDS):
+        may_raise.acquire()
+        ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(main), ctypes.py_object(RuntimeError))
+        raised += 1
+threading.Thread(target=interrupt, daemon=True).start()
+sys.setswitchinterval(1e-5)
+for number in range(ROUNDS):
+    samples = 0
+    try:
+        may_raise.release()
+        while samples < ENOUGH:
+            transform(Image.open(sys.argv[1]).convert("RGB"))
+            samples += raised > number
+    except RuntimeError:
+        seen += 1
+print(seen, ROUNDS)
+"""
+
 
 def test_replaced_functions(tell, version):
     plain = tell("plainly", "replaced.py")
@@ -103,3 +134,12 @@ def test_what_need_not_be_done_again(jobs, scratch, folder):  # noqa: F811
     built, *drawn = ran.stdout.splitlines()
     assert built.split() == ["True", "False", "False"] * 3
     assert drawn == ["True", "False"]
+
+
+def test_an_error_of_another_thread_is_the_programs(jobs, scratch, folder):  # noqa: F811
+    """Whatever its class, and wherever it comes. Only an error within a file's finalizer is dropped, by Python."""
+    script = scratch / "interrupted.py"
+    script.write_text(INTERRUPTED)
+    ran = jobs.run([sys.executable, script, next(folder.glob("*/0.jpg"))], path=folder, timeout=600)
+    seen, rounds = map(int, ran.stdout.split())
+    assert seen >= rounds - 2

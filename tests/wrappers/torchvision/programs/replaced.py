@@ -2,14 +2,16 @@
 
 import collections
 import inspect
+import io
 import json
 import pickle
 import sys
+from unittest import mock
 
 import numpy
 import saying
 import torch
-from PIL import Image
+from PIL import Image, ImageChops, ImageOps, JpegImagePlugin
 from torchvision import transforms as T
 from torchvision.transforms import functional as F
 
@@ -263,6 +265,53 @@ def images_in_memory():
                 found += [attempt(transform, image(mode, size)) for _ in range(3)]
                 found.append(attempt(T.Compose([crop, T.RandomHorizontalFlip()]), image(mode, size)))
     return found
+
+
+def whole_pipelines():
+    """The results of some pipelines, of an image in memory and one in a JPEG."""
+    end = [T.ToTensor(), T.Normalize(*VALUES)]
+    file = io.BytesIO()
+    image("RGB", (90, 80)).save(file, "JPEG")
+    found = []
+    for transforms in ([T.RandomResizedCrop(40), T.RandomHorizontalFlip(1), *end], [T.RandomCrop(60, padding=30), *end],
+                       [T.Resize(50), T.ColorJitter(0.4, 0.4, 0.4, 0.1), T.RandomGrayscale(1), *end]):
+        for picture in (image("RGB", (90, 80)), Image.open(file).convert("RGB")):
+            found.append(T.Compose(transforms)(picture))
+    return found
+
+
+def inverted(plain):
+    def function(*arguments, **named):
+        result = plain(*arguments, **named)
+        return result[::-1] if type(result) is bytes else ImageChops.invert(result)
+    return function
+
+
+@case
+def functions_of_pillow_that_a_program_replaces():
+    found, usual = [], whole_pipelines()
+    for owner, name in ((Image.Image, "resize"), (Image.Image, "crop"), (Image.Image, "transpose"),
+                        (Image.Image, "tobytes"), (JpegImagePlugin.JpegImageFile, "convert"), (Image, "blend"),
+                        (ImageOps, "expand")):
+        saying.seed(1)
+        with mock.patch.object(owner, name, inverted(getattr(owner, name))):
+            found.append((name, whole_pipelines()))
+    saying.seed(1)
+    return [saying.show(each) != saying.show(usual) for _, each in found], found, whole_pipelines()
+
+
+@case
+def another_default_generator():
+    with mock.patch.object(torch, "default_generator", torch.Generator().manual_seed(5)):
+        return whole_pipelines(), torch.rand(1).item(), torch.default_generator.initial_seed()
+
+
+@case
+def a_tensor_that_grows_later():
+    v2 = sys.modules.get("torchvision.transforms.v2")
+    tensor = torch.ones(20, 30, 3, dtype=torch.uint8).permute(2, 0, 1)
+    made = None if v2 is None else v2.Compose([v2.CenterCrop(9), v2.ToDtype(torch.float32, scale=True)])(tensor)
+    return made, tensor.resize_(3, 50, 60).shape
 
 
 def main():

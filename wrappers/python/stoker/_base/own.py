@@ -1,5 +1,7 @@
 """Errors that arise in this package. A hook that catches one calls the library's own function instead."""
 
+_WITHOUT_ARGUMENTS = MemoryError, StopIteration  # of this package's that have none
+_HOMES = "builtins", "io", "struct", "zlib", "PIL"  # of the classes of other errors
 _PACKAGE = __package__.rpartition(".")[0] + "."
 
 
@@ -8,11 +10,19 @@ def _is_here(frame):
     return type(name) is str and name.startswith(_PACKAGE)
 
 
+def is_from_elsewhere(error):
+    """Returns true for an error that a library's function cannot have raised here: of the program's class, or of another
+    thread, which may raise an error in this one at any line. Python makes such an error without arguments, which errors of
+    this package have. A signal handler's TimeoutError counts, too."""
+    home = type(error).__module__.partition(".")[0]
+    return (home not in _HOMES or isinstance(error, TimeoutError)
+            or not error.args and not isinstance(error, _WITHOUT_ARGUMENTS))
+
+
 def is_own(error):
     """Returns true if an error arose in this package. The hook's caller gets all other errors: of a library, the
-    program or a signal handler. Another thread may raise an error in this one, at any line: it is taken for another one
-    by its class, which is the program's own or TimeoutError, since this package raises no such error."""
-    if type(error).__module__ not in ("builtins", "struct") or isinstance(error, TimeoutError):
+    program, a signal handler or another thread."""
+    if type(error).__module__ not in ("builtins", "struct") or is_from_elsewhere(error):
         return False
     at = error.__traceback__
     while at is not None and _is_here(at.tb_frame):

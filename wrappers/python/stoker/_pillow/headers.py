@@ -14,6 +14,7 @@ from itertools import chain
 from PIL import Image, ImageFile, JpegImagePlugin
 
 from .. import _core
+from .._base.own import is_from_elsewhere
 
 _MOST = 128  # outlines, of 4 KiB at most
 
@@ -144,7 +145,9 @@ def _template_of(form, image):
         varied = Image.OPEN["JPEG"][0](io.BytesIO(_varied(form.head)), "")
         varied._exclusive_fp = False
         return template if template.gives(varied) else None
-    except Exception:  # as of a Pillow whose images are made otherwise
+    except Exception as error:  # as of a Pillow whose images are made otherwise
+        if is_from_elsewhere(error):
+            raise
         return None
 
 

@@ -15,7 +15,7 @@ from itertools import chain
 from PIL import Image, JpegImagePlugin
 
 from .. import _core
-from .._base.own import attempt, is_own
+from .._base.own import attempt, is_from_elsewhere, is_own
 from .._store import sources
 from . import headers, take, versions
 
@@ -136,7 +136,9 @@ def _form_of(file):
             return None
         form = sources.plain_form_of(file)
         return form if type(form) is sources.Form and _is_taken(form) else None
-    except Exception:  # Pillow meets it once more, and says it
+    except Exception as error:  # Pillow meets it once more, and says it
+        if is_from_elsewhere(error):
+            raise
         return None
 
 
@@ -145,7 +147,9 @@ def _form_of_name(name):
     try:
         form = sources.form_of_name(name)
         return form if form is not None and _is_taken(form) else None
-    except Exception:  # Pillow meets it once more, and says it
+    except Exception as error:  # Pillow meets it once more, and says it
+        if is_from_elsewhere(error):
+            raise
         return None
 
 
@@ -203,7 +207,9 @@ def _known_image(form, file, name=""):
     """Returns the image if a header of this outline was parsed before; else None."""
     try:
         image = headers.image_of(form, file, name)
-    except Exception:  # Pillow meets it once more, and says it
+    except Exception as error:  # Pillow meets it once more, and says it
+        if is_from_elsewhere(error):
+            raise
         return None
     if image is not None:
         sources.note_form(file, form)
@@ -222,8 +228,8 @@ def _open_in_turn(path, turn):
     image, _thread.turn = None, turn
     try:
         image = _PLAIN["open"](path)
-    except Exception:
-        if turn.found is None:
+    except Exception as error:
+        if turn.found is None or is_from_elsewhere(error):
             raise
     finally:
         _thread.turn = None
@@ -239,7 +245,9 @@ def _open_by_form(file, form):
         stand_in = _stand_in(form)
         image = _PLAIN["open"](stand_in)
         return image if _finish(image, file, form, stand_in) else None
-    except Exception:
+    except Exception as error:
+        if is_from_elsewhere(error):
+            raise
         return None
 
 

@@ -13,7 +13,7 @@ from weakref import ref
 
 from PIL import Image
 
-from .._base.own import attempt
+from .._base.own import attempt, is_from_elsewhere
 from . import versions
 from .plan import Plan, materialise
 
@@ -63,8 +63,9 @@ def _end(image):
     if type(plan) is Plan:
         try:
             materialise(image, plan)
-        except Exception:  # the caller that wants the pixels gets it
-            pass
+        except Exception as error:  # the caller that wants the pixels gets it
+            if is_from_elsewhere(error):
+                raise
 
 
 def _end_all():

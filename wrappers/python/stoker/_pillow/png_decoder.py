@@ -11,6 +11,7 @@ import threading
 from PIL import Image
 
 from .. import _core
+from .._base.own import is_from_elsewhere
 from . import versions
 
 LEFT = "_PngImageFile__idat"  # the attribute with the bytes that are left of a chunk of image data
@@ -47,7 +48,9 @@ class _Decoder:
     def decode(self, data):
         try:
             done = fill(self._core, self._image)
-        except Exception:  # Pillow meets it once more, and says it
+        except Exception as error:  # Pillow meets it once more, and says it
+            if is_from_elsewhere(error):
+                raise
             done = False
         if not done:
             raise _Left

@@ -149,7 +149,7 @@ def _copy_inner(copied, attributes):
 
 def _copy_of_generator(generator, is_seeded):
     """`is_seeded`: a sampler without a generator makes one, whose seed it draws."""
-    plain = torch.default_generator if generator is None else generator
+    plain = torch._C.default_generator if generator is None else generator
     if type(plain) is not torch.Generator:
         raise Unknown
     copied = torch.Generator(device=plain.device)

@@ -40,7 +40,7 @@ class _Making:
     def tensor(self, row):
         """Returns the tensor of a row, or None with nothing drawn."""
         tensor, memory = self.tail.tensor(self.size)
-        made = _core.make_small(self.steps, row, self.shape, self.request, torch.default_generator, memory)
+        made = _core.make_small(self.steps, row, self.shape, self.request, torch._C.default_generator, memory)
         return None if type(made) is int else self.tail.finished(tensor)
 
 
@@ -105,7 +105,7 @@ def _size_after(steps, size):
 
 def _is_same(making, kind, transform, plain):
     """Makes some samples of an array without a pattern in both ways. The generator keeps its state."""
-    generator, blank = torch.default_generator, kind.__new__(kind)
+    generator, blank = torch._C.default_generator, kind.__new__(kind)
     width, height, channels = making.shape
     values = numpy.arange(height * width * channels, dtype=numpy.uint32)
     row = (values * values * 7 + values // 5).astype(numpy.uint8).reshape(height, width, channels)
@@ -121,7 +121,7 @@ def _is_same(making, kind, transform, plain):
 
 
 def _is_once_the_same(making, row, plainly):
-    generator = torch.default_generator
+    generator = torch._C.default_generator
     before = generator.get_state()
     ours, after = making.tensor(row), generator.get_state()
     generator.set_state(before)

@@ -26,7 +26,7 @@ _proven = None
 
 
 def _is_fit(image):
-    return is_pillows(image) and image.mode == "RGB"
+    return is_pillows(image) and image.mode == "RGB" and exact.functions_are_own()
 
 
 def _changes(kind, factor):
@@ -57,7 +57,7 @@ def grey(image, channels):
 
 def can_jitter(jitter, image):
     """Returns true if ColorJitter may be done here, before it draws."""
-    return _is_fit(image) and exact.functions_are_own() and exact.is_bare(jitter) and proven().issuperset(FUNCTIONS)
+    return _is_fit(image) and exact.is_bare(jitter) and proven().issuperset(FUNCTIONS)
 
 
 def jittered(jitter, image):

@@ -1,4 +1,4 @@
-"""Finds transforms that are exactly torchvision's own, without a hook or a patch.
+"""Finds transforms that are exactly torchvision's own, without a hook or a patch, and so is Pillow below them.
 
 A program may derive from a class of torchvision's, put a hook on a transform or replace one of its functions; then its
 own code runs. A transform is only ever replaced or left out if it is found here as torchvision made it. This module
@@ -9,9 +9,11 @@ import os
 import sys
 from itertools import chain
 
+import PIL
 import torch
 import torch.nn.modules.module as _module
 import torchvision
+from PIL import Image, ImageEnhance, ImageOps, JpegImagePlugin
 from torchvision.transforms import functional as F
 from torchvision.transforms import transforms as T
 
@@ -19,7 +21,8 @@ from .. import _core
 
 _HOME = (os.path.dirname(torchvision.__file__) + os.sep,
          os.path.dirname(os.path.dirname(__file__)) + os.sep,
-         os.path.dirname(_module.__file__) + os.sep)
+         os.path.dirname(_module.__file__) + os.sep,
+         os.path.dirname(PIL.__file__) + os.sep)
 
 # Methods that a transform's instance must not have of its own.
 _METHODS = frozenset(("forward", "transform", "make_params", "_get_params", "_transform",
@@ -40,6 +43,11 @@ _FUNCTIONS = ("to_tensor", "pil_to_tensor", "convert_image_dtype", "normalize", 
 
 _PILLOW_FUNCTIONS = "resize", "crop", "pad", "hflip", "vflip"
 
+# Pillow's functions that torchvision's call, and its images' methods.
+_OF_PILLOW = ((Image, ("blend", "merge", "fromarray")), (ImageOps, ("expand",)),
+              (ImageEnhance, ("Brightness", "Contrast", "Color")))
+_OF_IMAGES = ("resize", "crop", "transpose", "convert", "split", "tobytes", "getbands", "__array_interface__")
+
 # The functions that draw numbers for torchvision's transforms.
 _DRAWING = "rand", "randint", "randperm", "empty"
 
@@ -58,7 +66,9 @@ def v2():
 
 
 def is_own(function):
-    """Returns true if torchvision, torch or this package wrote the function."""
+    """Returns true if torchvision, torch, Pillow or this package wrote the function."""
+    if isinstance(function, property):
+        function = function.fget
     function = getattr(function, "__func__", function)
     code = getattr(getattr(function, "__wrapped__", function), "__code__", None)
     return code is None or (code.co_filename.startswith(_HOME)
@@ -156,9 +166,15 @@ def watch(owner, names):
     _functions = all([_expect(owner, name) for name in names]) and _functions
 
 
+def watch_pillow():
+    """Watches Pillow's functions. Called when the hook has replaced some of them."""
+    for owner, names in (*_OF_PILLOW, (Image.Image, _OF_IMAGES), (JpegImagePlugin.JpegImageFile, _OF_IMAGES)):
+        watch(owner, names)
+
+
 _functions = True
 watch(F, _FUNCTIONS)
 watch(F.F_pil, _PILLOW_FUNCTIONS)
 watch(torch, _DRAWING)
 
-__all__ = ["F", "T", "expect_again", "functions_are_own", "is_bare", "is_compiling", "seen", "v2", "watch"]
+__all__ = ["F", "T", "expect_again", "functions_are_own", "is_bare", "is_compiling", "seen", "v2", "watch", "watch_pillow"]

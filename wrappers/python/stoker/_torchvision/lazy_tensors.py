@@ -8,8 +8,10 @@ leaves all of it to torchvision.
 
 import sys
 
+import numpy
 import torch
 
+from .. import _core
 from .._pillow.plan import CHW, HWC, Plan
 from . import exact, rng, tensor_tail
 from .lazy_images import LazyImage
@@ -18,13 +20,13 @@ TORCHS = 3  # enum stk_resizer
 _CROP = 4  # numbers of a box
 
 
-
 class LazyTensor(LazyImage):
-    __slots__ = ("like", "_whole", "_is_new", "_resized", "_was_noted")
+    __slots__ = ("like", "_whole", "_is_new", "_resized", "_was_noted", "_holds")
 
-    def __init__(self, plan, like, is_new, **where):
+    def __init__(self, plan, like, is_new, holds=None, **where):
         """The plan neither resizes nor flips."""
         super().__init__(plan, 3, **where)
+        self._holds = holds  # the tensor that has the pixels
         self.like = like  # the class of the tensor
         self._whole = plan.crop
         self._is_new = is_new  # false for a tensor that the program has
@@ -130,5 +132,7 @@ def of_tensor(tensor):
     channels, height, width = tensor.shape
     if channels != 3 or min(height, width) < 2 or tensor.stride() != (1, 3 * width, 3) or not is_torch_alone():
         return None
-    pixels = tensor.as_subclass(torch.Tensor).permute(1, 2, 0).numpy()
-    return LazyTensor(Plan.whole(None, (width, height)), type(tensor), False, pixels=pixels, original=tensor)
+    # Tensor.numpy() would forbid resizes of the tensor's memory from then on.
+    memory = _core.memory_at(tensor.data_ptr(), channels * height * width)
+    pixels = numpy.frombuffer(memory, numpy.uint8).reshape(height, width, channels)
+    return LazyTensor(Plan.whole(None, (width, height)), type(tensor), False, pixels=pixels, original=tensor, holds=tensor)

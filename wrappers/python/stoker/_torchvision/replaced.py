@@ -12,7 +12,8 @@ import sys
 import PIL.JpegImagePlugin  # noqa: F401  (the hook waits for it, and must not meet itself half-way)
 from PIL import Image
 
-from .._base.own import attempt
+from .._base.own import attempt, is_from_elsewhere
+from .._pillow import hook
 from .._pillow.plan import Plan
 from . import among, arrays, boxes, colours, exact, normalize, others, pipeline, rng, spaces, steps, tensor_tail, trees
 from .exact import F, T
@@ -29,6 +30,8 @@ def is_wanted():
 def install():
     """Called once torchvision.transforms.transforms has been imported."""
     if is_wanted() and "compose" not in PLAIN:
+        hook.install()
+        exact.watch_pillow()
         _replace(F, "to_tensor", _to_tensor)
         _replace(F, "normalize", _normalize_tensor)
         _replace(T.RandomResizedCrop, "get_params", _get_params)
@@ -104,8 +107,9 @@ def _pil_loader(path):
         if type(path) is str:  # Pillow takes more kinds of file objects than torchvision does
             with Image.open(path) as image:
                 return image.convert("RGB")
-    except Exception:  # torchvision's own function raises its own error
-        pass
+    except Exception as error:  # torchvision's own function raises its own error
+        if is_from_elsewhere(error):
+            raise
     return PLAIN["pil_loader"](path)
 
 

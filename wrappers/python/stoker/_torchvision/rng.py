@@ -21,13 +21,13 @@ def as_one(function, *arguments):
     result is None, and the generator has its former state."""
     state = None
     try:
-        state = torch.default_generator.get_state()
+        state = torch._C.default_generator.get_state()
         return function(*arguments)
     except Exception as error:
         if not is_own(error):
             raise
         if state is not None:
-            torch.default_generator.set_state(state)
+            torch._C.default_generator.set_state(state)
         return None
 
 
@@ -83,4 +83,4 @@ def log_ratio(ratio):
 
 def note(steps, at, geometry, channels):
     """Returns _core.note() of these steps, with torch's own generator."""
-    return _core.note(steps, at, geometry, channels, torch.default_generator if can_draw() else None)
+    return _core.note(steps, at, geometry, channels, torch._C.default_generator if can_draw() else None)

@@ -61,8 +61,8 @@ def prepared(processor, images, named, filters_of):
     make them."""
     images = images if type(images) in (list, tuple) else [images]
     backend = next((each for each in _backends if isinstance(processor, each.kind)), None)
-    if (backend is None or not _core.are_as_seen(_watched) or not backend.is_own(processor) or not rng.can_draw()
-            or not _are_colours(images)):
+    if (backend is None or not exact.functions_are_own() or not _core.are_as_seen(_watched)
+            or not backend.is_own(processor) or not rng.can_draw() or not _are_colours(images)):
         return None
     steps = _steps(named, filters_of(backend))
     if steps is None:
