@@ -226,7 +226,7 @@ def variants(tmp_path):
 def test_what_threads_take_is_what_is_taken(paths, tmp_path, monkeypatch, proven, least):
     """All files that are decoded here are known by their headers: no more, and no fewer."""
     if proven is not None:
-        monkeypatch.setattr(check, "_proven", proven)
+        monkeypatch.setattr(check, "proven", lambda: proven)
     chosen = [*map(str, variants(tmp_path)), *paths]
     pool = _core.feed_thread_pool(2)
     files = pool.files()

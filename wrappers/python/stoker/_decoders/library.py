@@ -80,7 +80,8 @@ class Library:
     def proven(self):
         """Returns {way: the kinds that give the same}. The first call finds them."""
         if self._proven is None:
-            self._proven = self._remembered() or self._find_out()
+            found = answers.proven(self._name, dict.fromkeys(self._kinds()), self._are_same)
+            self._proven = {way: frozenset(kind for each, kind in found if each == way) for way in self.ways}
         return self._proven
 
     def _found(self, source, way, kinds):
@@ -104,17 +105,14 @@ class Library:
 
     # ---- the self-test ----
 
-    def _find_out(self):
-        found = {way: frozenset(self._kinds_of(way)) for way in self.ways}
-        answers.remember(self._name(), "".join(f"{way} {' '.join(sorted(kinds))}\n" for way, kinds in found.items()))
-        return found
+    def _kinds(self):
+        """Yields (way, the name of a kind)."""
+        return ((way, kind) for way in self.ways for kind, _ in _images(self.ways[way].turns))
 
-    def _kinds_of(self, way):
-        """Returns the names of the kinds whose test images all equal the library's own."""
-        good, bad = set(), set()
-        for kind, jpeg in _images(self.ways[way].turns):
-            (good if self._is_same(jpeg, way) else bad).add(kind)
-        return good - bad
+    def _are_same(self, kind):
+        """Returns true if all test images of a kind equal the library's own."""
+        way, name = kind
+        return all(self._is_same(jpeg, way) for each, jpeg in _images(self.ways[way].turns) if each == name)
 
     def _is_same(self, jpeg, way):
         try:
@@ -128,16 +126,6 @@ class Library:
     def _name(self):
         version, files = self.about()
         return answers.name_of(self.name, version, [], files)
-
-    def _remembered(self):
-        def from_text(text):
-            lines = [line.split(" ") for line in text.splitlines()]
-            return {way: frozenset(kinds) for way, *kinds in lines} if len(lines) == len(self.ways) else None
-        try:
-            found = answers.remembered(self._name(), from_text)
-            return found if found is not None and found.keys() == self.ways.keys() else None
-        except Exception:
-            return None
 
 
 def _kind_of(info, head):

@@ -4,6 +4,8 @@ Small images of every kind that is taken (_proof/images.py) are decoded, cropped
 a single byte is left to Pillow from then on. The result is kept (_proof/answers.py).
 """
 
+import functools
+
 from PIL import Image
 
 from .. import _core
@@ -11,8 +13,6 @@ from .._proof import answers, images
 from .._store.sources import Bytes
 from . import versions
 from .plan import FILTERS, TURNS, Plan, reference
-
-_proven = None
 
 
 class Proven:
@@ -26,28 +26,15 @@ class Proven:
         self.bands = frozenset(bands)
         self.scans = scans
 
-    def text(self):
-        samplings = ";".join(",".join(f"{h}x{v}" for h, v in each)
-                             for each in sorted(self.samplings))
-        filters = ",".join(str(each) for each in sorted(self.filters))
-        bands = ",".join(str(each) for each in sorted(self.bands))
-        return f"{samplings}\n{filters}\n{int(self.rgb)}\n{bands}\n{int(self.scans)}\n"
 
-    @classmethod
-    def from_text(cls, text):
-        samplings, filters, rgb, bands, scans = text.split("\n")[:5]
-        return cls([tuple(tuple(int(n) for n in pair.split("x")) for pair in each.split(","))
-                    for each in samplings.split(";") if each],
-                   [int(n) for n in filters.split(",") if n], rgb == "1",
-                   [int(n) for n in bands.split(",") if n], scans == "1")
-
-
+@functools.cache
 def proven():
     """Returns the Proven kinds. The first call finds them."""
-    global _proven
-    if _proven is None:
-        _proven = _remembered() or _find_out()
-    return _proven
+    found = answers.proven(_name, dict.fromkeys(_kinds()), lambda kind: _TESTS[kind[0]](kind[1]))
+
+    def of(trait):
+        return [value for each, value in found if each == trait]
+    return Proven(of("samplings"), of("filters"), bool(of("rgb")), of("bands"), bool(of("scans")))
 
 
 # ---- finding out ----
@@ -130,57 +117,41 @@ def stored(core):
     return encoder.encode(core.size[0] * core.size[1] * 4 + 65536)[2]
 
 
-def _proven_bands(filters):
-    found = {1, 3, 4}
-    for bands, image in _ordinary():
-        try:
-            if not all(_is_resized(image, filter) for filter in filters):
-                found.discard(bands)
-        except Exception:
-            found.discard(bands)
-    return found
+@functools.cache
+def _is_decoded(jpeg):
+    """Returns true if the image is the same by all plans without resizes."""
+    return all(map(_is_same, _plans(jpeg, _core.examine(jpeg)[:2])))
 
 
-def _are_scans_same():
-    """Returns true if progressive JPEGs are decoded as Pillow decodes them."""
-    jpegs = [jpeg for _, kind, jpeg in images.samples() if kind == images.PROGRESSIVE]
-    return all(all(map(_is_same, _plans(jpeg, _core.examine(jpeg)[:2]))) for jpeg in jpegs)
+@functools.cache
+def _does_resize(filter):
+    """Returns true if the filter's resizes of all images that are decoded are the same."""
+    plans = (next(_plans(jpeg, _core.examine(jpeg)[:2])) for _, _, jpeg in samples() if _is_decoded(jpeg))
+    return all(_is_same(resized) for plan in plans for resized in _resizes(plan, filter))
 
 
-def _find_out():
-    same = {}
-    rgb = False
-    filters = set(FILTERS)
-    for sampling, is_rgb, jpeg in samples():
-        size = _core.examine(jpeg)[:2]
-        plans = list(_plans(jpeg, size))
-        good = all(map(_is_same, plans))
-        if is_rgb:
-            rgb = good
-        else:
-            same[sampling] = same.get(sampling, True) and good
-        if good:
-            filters -= {filter for filter in filters
-                        if not all(map(_is_same, _resizes(plans[0], filter)))}
-    found = Proven([sampling for sampling, good in same.items() if good], filters, rgb,
-                   _proven_bands(filters), _are_scans_same())
-    _remember(found)
-    return found
+def _are_bands_resized(bands):
+    filters = [filter for filter in FILTERS if _does_resize(filter)]
+    return all(_is_resized(image, filter) for each, image in _ordinary() if each == bands for filter in filters)
 
 
-# ---- remembering ----
+def _kinds():
+    """Yields (a trait of Proven, the value of a kind)."""
+    for sampling, kind, _ in images.samples():
+        yield {images.RGB: ("rgb", True), images.PROGRESSIVE: ("scans", True)}.get(kind, ("samplings", sampling))
+    yield from (("filters", filter) for filter in FILTERS)
+    yield from (("bands", bands) for bands, _ in _ordinary())
+
+
+_TESTS = {
+    "samplings": lambda value: all(_is_decoded(jpeg) for each, rgb, jpeg in samples() if each == value and not rgb),
+    "rgb": lambda _: all(_is_decoded(jpeg) for _, rgb, jpeg in samples() if rgb),
+    "scans": lambda _: all(_is_decoded(jpeg) for _, kind, jpeg in images.samples() if kind == images.PROGRESSIVE),
+    "filters": _does_resize,
+    "bands": _are_bands_resized,
+}
+
 
 def _name():
     jpeg = getattr(Image.core, "jpeglib_version", "")
     return answers.name_of("pillow", versions.PIL.__version__, [jpeg], [Image.core.__file__])
-
-
-def _remembered():
-    try:
-        return answers.remembered(_name(), Proven.from_text)
-    except Exception:
-        return None
-
-
-def _remember(found):
-    answers.remember(_name(), found.text())

@@ -39,7 +39,7 @@ def _is_taken(image):
 
 def loaded(image):
     """Returns the result of load(), or None if Pillow is to load the image."""
-    if not _is_taken(image) or not png_check.proves(image.mode):
+    if not _is_taken(image) or image.mode not in png_check.proven():
         return None
     access = png_decoder.load(image)
     if access is not None:

@@ -4,6 +4,7 @@ Small files of every mode, with every filter, go through both. A mode is left to
 the pixels differs, or if the image or its file is left in another state. The result is kept (_proof/answers.py).
 """
 
+import functools
 import io
 import random
 import struct
@@ -19,15 +20,11 @@ _TYPES = {"L": 0, "P": 3, "RGB": 2, "RGBA": 6}  # of colour, in the header
 _SIZES = ((1, 1), (1, 7), (7, 1), (19, 23))
 _PARTS = (1 << 20, 31)  # bytes of image data in a chunk
 
-_proven = None  # modes
 
-
-def proves(mode):
-    """Returns true if PNGs of this mode are loaded as by Pillow. The first call finds out."""
-    global _proven
-    if _proven is None:
-        _proven = answers.proven(_name, PIXEL_BYTES, _holds)
-    return mode in _proven
+@functools.cache
+def proven():
+    """Returns the modes of PNGs that are loaded as by Pillow. The first call finds them."""
+    return answers.proven(_name, PIXEL_BYTES, _holds)
 
 
 # ---- finding out ----

@@ -1,7 +1,7 @@
 """The answers of self-tests, beside the user's other caches.
 
-An answer is a short text. Its name changes with anything that could change it: the version and the files of the library,
-the processor, the decoder.
+An answer is a short text, with a line for each kind. Its name changes with anything that could change it: the version
+and the files of the library, the processor, the decoder.
 """
 
 import contextlib
@@ -16,11 +16,11 @@ def proven(make_name, kinds, holds):
     name that make_name() returns. A kind for which holds() fails is not among them."""
     kinds = tuple(kinds)
     name = _result(make_name)
-    found = name and remembered(name, lambda text: _kinds_in(text, kinds))
+    found = name and _remembered(name, kinds)
     if found is None:
         found = frozenset(kind for kind in kinds if _result(holds, kind))
         if name:
-            remember(name, " ".join(sorted(map(str, found))))
+            _remember(name, "\n".join(sorted(map(str, found))))
     return found
 
 
@@ -35,19 +35,19 @@ def name_of(library, version, parts, files):
     return f"{library}-{version}-{digest.hexdigest()[:16]}"
 
 
-def remembered(name, from_text):
-    """Returns from_text() of the answer of this name; None if none is found, or from_text() raises ValueError."""
+def _remembered(name, kinds):
+    """Returns the kinds in the answer of this name; None if there is none, or if it names anything else."""
     for place in _places():
         try:
             found = _read(place, name)
             if found is not None:
-                return from_text(found)
+                return _kinds_in(found, kinds)
         except (OSError, ValueError):
             continue
     return None
 
 
-def remember(name, text):
+def _remember(name, text):
     for place in _places():
         try:
             return _write(place, name, text)
@@ -65,7 +65,7 @@ def _result(function, *arguments):
 
 def _kinds_in(text, kinds):
     """Raises ValueError if the text names anything else."""
-    words = text.split()
+    words = text.splitlines()
     found = frozenset(kind for kind in kinds if str(kind) in words)
     if len(found) != len(words):
         raise ValueError(text)

@@ -4,6 +4,8 @@ torchvision draws the numbers. Before the first change its functions are compare
 is left to torchvision from then on.
 """
 
+import functools
+
 import numpy
 import torchvision
 from PIL import Image
@@ -21,8 +23,6 @@ GREY = "to_grayscale"
 _WITHOUT_COLOURS = (operate.SATURATION, 0.0)
 _SIZE = 31, 67
 _FACTORS = (0, 0.3, 1.0, 1.7), (0, 0.3, 1.0, 1.7), (0, 0.3, 1.0, 1.7), (-0.5, -0.21, 0, 0.004, 0.37, 0.5)
-
-_proven = None
 
 
 def _is_fit(image):
@@ -77,12 +77,10 @@ def jittered(jitter, image):
 
 # ---- comparing ----
 
+@functools.cache
 def proven():
     """Returns the names of the functions whose images are the same. The first call finds them."""
-    global _proven
-    if _proven is None:
-        _proven = answers.proven(_name, (*FUNCTIONS, GREY), _is_same)
-    return _proven
+    return answers.proven(_name, (*FUNCTIONS, GREY), _is_same)
 
 
 def _name():

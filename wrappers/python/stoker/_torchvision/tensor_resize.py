@@ -3,6 +3,8 @@
 torch has several kinds of code for it, and chooses by the processor. On some the result is another.
 """
 
+import functools
+
 import torch
 import torchvision
 
@@ -18,15 +20,11 @@ _MODES = {2: T.InterpolationMode.BILINEAR, 4: T.InterpolationMode.BICUBIC}  # by
 _SIZES = (((37, 53), (19, 7)), ((23, 9), (50, 41)), ((64, 31), (64, 12)), ((30, 48), (17, 48)), ((201, 157), (11, 96)),
           ((160, 120), (112, 112)))
 
-_proven = None
 
-
+@functools.cache
 def proven():
     """Returns the decoder's numbers of the filters whose resizes are the same. The first call finds them."""
-    global _proven
-    if _proven is None:
-        _proven = answers.proven(_name, _MODES, lambda filter: all(_is_same(filter, *sizes) for sizes in _SIZES))
-    return _proven
+    return answers.proven(_name, _MODES, lambda filter: all(_is_same(filter, *sizes) for sizes in _SIZES))
 
 
 def _name():
