@@ -137,6 +137,12 @@ void stk_shared_requests_resume(struct stk_shared_requests *requests)
     }
 }
 
+void stk_shared_requests_hurry(struct stk_shared_requests *requests)
+{
+    atomic_store(&requests->hurry, 1);
+    stk_sys_futex_wake_all(&requests->hurry);
+}
+
 enum stk_shared_requests_state stk_shared_requests_close(struct stk_shared_requests *requests)
 {
     uint32_t before = atomic_exchange(&requests->state, STK_SHARED_REQUESTS_OVER);
@@ -248,17 +254,30 @@ void stk_shared_request_add(struct stk_shared_requests *requests,
     }
 }
 
-/* A slot that is being written at this moment is another request's. */
+/* Returns true if a slot has a PUBLISH that is not done. A slot that is being written at this
+ * moment is another request's. */
+static bool is_left(const struct stk_shared_request *request)
+{
+    enum phase phase = phase_of(atomic_load_explicit(&request->state, memory_order_acquire));
+    return (phase == QUEUED || phase == TAKEN) && request->spec.kind == STK_SHARED_REQUEST_PUBLISH;
+}
+
+void stk_shared_requests_count_left(struct stk_shared_requests *requests)
+{
+    for (uint32_t i = 0; i < STK_SHARED_REQUEST_PUTS; i++) {
+        if (is_left(&requests->slots[i])) {
+            stk_shared_requests_count(requests, STK_SHARED_REQUESTS_DROPPED, 1);
+        }
+    }
+}
+
 bool stk_shared_request_is_queued(const struct stk_shared_requests *requests, unsigned tier,
                                   uint64_t ino)
 {
     bool queued = false;
     for (uint32_t i = 0; i < STK_SHARED_REQUEST_PUTS && !queued; i++) {
         const struct stk_shared_request *request = &requests->slots[i];
-        enum phase phase = phase_of(atomic_load_explicit(&request->state, memory_order_acquire));
-        queued = (phase == QUEUED || phase == TAKEN) &&
-                 request->spec.kind == STK_SHARED_REQUEST_PUBLISH && request->spec.tier == tier &&
-                 request->spec.ino == ino;
+        queued = is_left(request) && request->spec.tier == tier && request->spec.ino == ino;
     }
     return queued;
 }
@@ -266,6 +285,7 @@ bool stk_shared_request_is_queued(const struct stk_shared_requests *requests, un
 /* The time for which an asker waits. */
 struct patience {
     int64_t last_ns, until_ns;
+    uint64_t answers; /* that the server had given before */
     bool was_stopped; /* once that moves the deadline, or it would be none on a busy machine */
 };
 
@@ -282,6 +302,20 @@ static bool has_patience(struct patience *patience)
     return now_ns <= patience->until_ns;
 }
 
+static uint64_t answers_of(const struct stk_shared_requests *requests)
+{
+    return atomic_load(&requests->counts[STK_SHARED_REQUESTS_ANSWERS]);
+}
+
+/* On a busy machine single answers are late, and other requests are answered meanwhile. A server
+ * that hangs in part is left alone when all fetchers of the helper wait for it. */
+static void pause_if_silent(struct stk_shared_requests *requests, const struct patience *patience)
+{
+    if (answers_of(requests) == patience->answers) {
+        stk_shared_requests_pause(requests, STK_SHARED_REQUESTS_LATE);
+    }
+}
+
 /* Waits until the request is answered, or nothing is asked any more. Returns false if the deadline
  * was missed, or the claim on the record was lost. */
 static bool wait_for(struct stk_shared_requests *requests, struct stk_shared_request *request,
@@ -290,12 +324,13 @@ static bool wait_for(struct stk_shared_requests *requests, struct stk_shared_req
     uint32_t answered = state - state % PHASES + ANSWERED, seen = state;
     while (seen != answered && stk_shared_requests_are_open(requests)) {
         if (!has_patience(patience)) {
-            stk_shared_requests_pause(requests, STK_SHARED_REQUESTS_LATE);
-        } else if (!stk_claim_advance(claim)) {
+            pause_if_silent(requests, patience);
             return false;
-        } else {
-            stk_sys_futex_wait(&request->state, seen, SLICE_NS);
         }
+        if (!stk_claim_advance(claim)) {
+            return false;
+        }
+        stk_sys_futex_wait(&request->state, seen, SLICE_NS);
         seen = atomic_load_explicit(&request->state, memory_order_acquire);
     }
     return seen == answered;
@@ -345,7 +380,9 @@ enum stk_shared_request_answer stk_shared_request_ask(struct stk_shared_requests
                                                       uint64_t *check)
 {
     int64_t began_ns = stk_clock_boottime_ns();
-    struct patience patience = {began_ns, began_ns + allowed_ns(spec) - *waited_ns, false};
+    struct patience patience = {.last_ns = began_ns,
+                                .until_ns = began_ns + allowed_ns(spec) - *waited_ns,
+                                .answers = answers_of(requests)};
     enum stk_shared_request_answer answer = ask(requests, spec, &patience, claim, check);
     has_patience(&patience); /* the process may have been stopped until the answer was there */
     *waited_ns = allowed_ns(spec) - (patience.until_ns - patience.last_ns);

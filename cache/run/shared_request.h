@@ -9,8 +9,8 @@
  *
  * One invariant: a request ends with a whole and right file in the asker's own draft, or with a
  * miss. An asker waits until a deadline. If that is missed, the draft is given up, even if the
- * helper still writes to it, and no more requests are made until the helper has found that the
- * server answers again (cli/run/shared_tries.h).
+ * helper still writes to it. If nothing else was answered meanwhile, no more requests are made
+ * until the helper has found that the server answers again (cli/run/shared_tries.h).
  *
  * The requests lie in the run's file (cache/run/run.h). Lock-free, no heap, safe in threads, after
  * fork and in signal handlers, but for stk_shared_request_take.
@@ -66,7 +66,7 @@ struct stk_shared_request {
 enum stk_shared_requests_state {
     STK_SHARED_REQUESTS_NONE, /* there is no shared tier */
     STK_SHARED_REQUESTS_OPEN,
-    STK_SHARED_REQUESTS_LATE,   /* paused: a deadline was missed */
+    STK_SHARED_REQUESTS_LATE,   /* paused: a deadline was missed, and nothing else answered */
     STK_SHARED_REQUESTS_FAILED, /* paused: too many errors, one after the other */
     STK_SHARED_REQUESTS_OVER    /* the run ends, or has no helper */
 };
@@ -80,8 +80,10 @@ enum stk_shared_requests_count {
     STK_SHARED_REQUESTS_PASSED_BYTES,
     STK_SHARED_REQUESTS_DAMAGED, /* entries whose check sum or name was wrong */
     STK_SHARED_REQUESTS_FULL,    /* not published for want of room */
-    STK_SHARED_REQUESTS_DROPPED, /* not published yet: all slots were taken */
+    STK_SHARED_REQUESTS_DROPPED, /* not published yet: all slots were taken, or no time was left */
     STK_SHARED_REQUESTS_SWEPT,   /* directories that were looked at for what is not there */
+    STK_SHARED_REQUESTS_ANSWERS, /* of the server to LOOK and FETCH, also those that came too late
+                                  */
     STK_SHARED_REQUESTS_PAUSES,  /* how often the server was left alone */
     STK_SHARED_REQUESTS_ERRORS,
     STK_SHARED_REQUESTS_LAST_ERROR, /* an errno */
@@ -96,6 +98,7 @@ struct stk_shared_requests {
     _Atomic uint32_t sweeps;  /* 1: the helper may still add to what is to be published */
     _Atomic uint32_t spares;  /* 1: the last entry was there, put there with the asker's rights */
     _Atomic uint32_t next;    /* where the search for a free slot begins */
+    _Atomic uint32_t hurry;   /* 1: the run is about to end, so the helper tries at once */
     _Atomic uint32_t queued[2],
         idle[2]; /* for the takers of LOOK and FETCH, and for those of PUBLISH */
     _Atomic uint64_t counts[STK_SHARED_REQUESTS_COUNTS];
@@ -135,11 +138,14 @@ bool stk_shared_request_is_queued(const struct stk_shared_requests *requests, un
 /* Opens the requests, unless they were paused or closed before. */
 void stk_shared_requests_open(struct stk_shared_requests *requests);
 /* Pauses requests that are open, or were never opened, for a reason: LATE or FAILED. Opens paused
- * ones again. The job pauses them, too, when a deadline is missed. */
+ * ones again. The job pauses them, too, when a deadline is missed and no other request was answered
+ * meanwhile. */
 void stk_shared_requests_pause(struct stk_shared_requests *requests,
                                enum stk_shared_requests_state why);
 void stk_shared_requests_resume(struct stk_shared_requests *requests);
 bool stk_shared_requests_are_paused(const struct stk_shared_requests *requests);
+/* Says that the run is about to end: a pause is to end at once, if the server answers. */
+void stk_shared_requests_hurry(struct stk_shared_requests *requests);
 /* Closes the requests for good. Returns the state before. */
 enum stk_shared_requests_state stk_shared_requests_close(struct stk_shared_requests *requests);
 /* Returns true while the requests are open or paused. */
@@ -166,3 +172,6 @@ bool stk_shared_request_take(struct stk_shared_requests *requests, bool publishe
                              struct stk_shared_request_taken *out);
 void stk_shared_request_answer(struct stk_shared_request_taken *taken,
                                enum stk_shared_request_answer answer, uint64_t check);
+
+/* Counts each PUBLISH that is not done as DROPPED. Call it when the helper is left behind. */
+void stk_shared_requests_count_left(struct stk_shared_requests *requests);

@@ -208,7 +208,7 @@ static bool has_ended(void)
 }
 
 /* Waits as long as the helper makes progress; beside a job that ends, END_NS at most. Returns true
- * if it has ended. */
+ * if it has ended. Notes a server that did not answer. */
 static bool wait_for_end(void)
 {
     int64_t began_ns = stk_clock_boottime_ns(), moved_ns = began_ns, now_ns = began_ns;
@@ -222,14 +222,16 @@ static bool wait_for_end(void)
         seen = progress();
         ended = has_ended();
     }
+    helper.ended = ended || now_ns - moved_ns < STUCK_NS ? helper.ended : STK_SHARED_REQUESTS_LATE;
     return ended;
 }
 
-/* Waits a moment for a server that is left alone: one that was late just now is tried again soon,
- * and much may be left to put there. */
+/* Has a server that is left alone tried at once, and waits a moment for it: much may be left to put
+ * there. */
 static void wait_for_try(void)
 {
     int64_t until_ns = stk_clock_boottime_ns() + STUCK_NS;
+    stk_shared_requests_hurry(helper.requests);
     while (stk_shared_requests_are_paused(helper.requests) && stk_clock_boottime_ns() < until_ns) {
         nanosleep(&(struct timespec){0, STEP_NS}, NULL);
     }
@@ -249,6 +251,7 @@ void shared_helper_end(bool in_haste)
     bool waits = !in_haste && helper.ended == STK_SHARED_REQUESTS_OPEN;
     if (!waits || !wait_for_end()) {
         leave(helper.pid);
+        stk_shared_requests_count_left(helper.requests);
     }
     transient_drop_all(&helper.session->catalogue, &helper.session->run);
 }

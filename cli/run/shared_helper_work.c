@@ -25,24 +25,20 @@
 #include "cli/run/shared_tries.h"
 #include "cli/run/transient_entries.h"
 
-#define FETCHERS       32
-#define PUBLISHERS     48
-#define MOST_ERRORS    16 /* in a row */
-#define FULL_NS        (60 * STK_NS_PER_S)
-#define STEP_NS        (STK_NS_PER_S / 100)
-#define STOPPED_NS     STK_NS_PER_S        /* no step takes longer unless the process was stopped */
-#define PUBLISH_NS     (20 * STK_NS_PER_S) /* for a file that is not large */
-#define PUBLISH_RATE_S (1 << 20)           /* bytes per second, for a large file */
+#define FETCHERS    32
+#define PUBLISHERS  48
+#define MOST_ERRORS 16 /* in a row */
+#define FULL_NS     (60 * STK_NS_PER_S)
+#define STEP_NS     (STK_NS_PER_S / 100)
 
 static struct {
     struct stk_catalogue *catalogue;
     const struct stk_run *run;
     struct stk_shared_requests *requests;
     struct shared_tier shared;
-    atomic_uint alive;                   /* publishers */
-    atomic_uint errors[2];               /* in a row: of fetching, and of publishing */
-    _Atomic int64_t full_ns;             /* when there was no room; 0: there was */
-    _Atomic int64_t late_ns[PUBLISHERS]; /* when each is too late; 0: it is idle */
+    atomic_uint alive;       /* threads that may yet publish */
+    atomic_uint errors[2];   /* in a row: of fetching, and of publishing */
+    _Atomic int64_t full_ns; /* when there was no room; 0: there was */
 } helper;
 
 /* ---- what comes of a call ---- */
@@ -168,7 +164,7 @@ static enum stk_shared_request_answer fetch(const struct stk_shared_request_spec
     return answer_of(error);
 }
 
-static void *fetch_all(void *context)
+static void fetch_all(void)
 {
     struct stk_shared_request_taken taken;
     while (stk_shared_request_take(helper.requests, false, &taken)) {
@@ -179,9 +175,9 @@ static void *fetch_all(void *context)
             : spec->kind == STK_SHARED_REQUEST_LOOK
                 ? answer_of(shared_tier_look(&helper.shared, spec->path, spec->bytes))
                 : fetch(spec, &check);
+        count(STK_SHARED_REQUESTS_ANSWERS, 1);
         stk_shared_request_answer(&taken, answer, check);
     }
-    return context;
 }
 
 /* ---- to there ---- */
@@ -234,64 +230,44 @@ static void publish(const struct stk_shared_request_spec *spec)
     }
 }
 
-static void *publish_all(void *late)
+/* Publishes until the run is over and all is done. No process waits for that, so there is no
+ * deadline. */
+static void publish_all(void)
 {
-    _Atomic int64_t *late_ns = late;
     struct stk_shared_request_taken taken;
-    priority_lower();
     while (stk_shared_request_take(helper.requests, true, &taken)) {
-        int64_t allowed_ns =
-            PUBLISH_NS + (int64_t)(taken.spec.bytes / PUBLISH_RATE_S) * STK_NS_PER_S;
-        atomic_store(late_ns, stk_clock_boottime_ns() + allowed_ns);
         if (is_sound(&taken.spec)) {
             publish(&taken.spec);
         }
-        atomic_store(late_ns, 0);
         stk_shared_request_answer(&taken, STK_SHARED_REQUEST_NO, 0);
     }
     atomic_fetch_sub(&helper.alive, 1);
-    return NULL;
+}
+
+static void *publish_beside_job(void *context)
+{
+    priority_lower();
+    publish_all();
+    return context;
+}
+
+/* At the end the command waits for what is to be put there, at the job's own priority. */
+static void *fetch_then_publish(void *context)
+{
+    fetch_all();
+    publish_all();
+    return context;
 }
 
 /* ---- the process ---- */
 
-static void start_threads(void)
+static void start_threads(void *(*work)(void *), int count)
 {
     pthread_t thread;
-    for (int i = 0; i < FETCHERS; i++) {
-        thread_start(&thread, fetch_all, NULL);
-    }
-    for (int i = 0; i < PUBLISHERS; i++) {
+    for (int i = 0; i < count; i++) {
         atomic_fetch_add(&helper.alive, 1);
-        if (!thread_start(&thread, publish_all, &helper.late_ns[i])) {
+        if (!thread_start(&thread, work, NULL)) {
             atomic_fetch_sub(&helper.alive, 1);
-        }
-    }
-}
-
-/* Waits for a step. Returns how long this whole process was stopped meanwhile, by a scheduler or a
- * sleeping machine: then no server was slow. */
-static int64_t wait_a_step(void)
-{
-    int64_t began_ns = stk_clock_boottime_ns();
-    nanosleep(&(struct timespec){0, STEP_NS}, NULL);
-    int64_t took_ns = stk_clock_boottime_ns() - began_ns;
-    return took_ns > STOPPED_NS ? took_ns : 0;
-}
-
-/* Looks for publishers that are too late, and counts each once. A publisher that has begun the next
- * file meanwhile has a new deadline. */
-static void look_for_late_ones(int64_t stopped_ns)
-{
-    int64_t now_ns = stk_clock_boottime_ns();
-    for (int i = 0; i < PUBLISHERS; i++) {
-        int64_t late_ns = atomic_load(&helper.late_ns[i]);
-        bool moved =
-            late_ns != 0 && stopped_ns > 0 &&
-            atomic_compare_exchange_strong(&helper.late_ns[i], &late_ns, late_ns + stopped_ns);
-        if (late_ns != 0 && !moved && now_ns > late_ns &&
-            atomic_compare_exchange_strong(&helper.late_ns[i], &late_ns, 0)) {
-            stk_shared_requests_pause(helper.requests, STK_SHARED_REQUESTS_LATE);
         }
     }
 }
@@ -312,13 +288,24 @@ static void view_cache(struct stk_cache *cache, const struct stk_roots *roots)
     cache->run_start_ns = stk_run_start_ns(helper.run);
 }
 
-static void *sweep(void *roots)
+static void *sweep_beside_job(void *sweep)
+{
+    priority_lower();
+    shared_sweep_run(sweep);
+    return NULL;
+}
+
+/* Sweeps until the run is over, and then for what is left, at the job's own priority. */
+static void sweep_all(const struct stk_roots *roots)
 {
     static struct stk_cache cache;
-    priority_lower();
+    struct shared_sweep sweep = {.cache = &cache, .shared = &helper.shared};
+    pthread_t thread;
     view_cache(&cache, roots);
-    shared_sweep_run(&(struct shared_sweep){.cache = &cache, .shared = &helper.shared});
-    return NULL;
+    if (thread_start(&thread, sweep_beside_job, &sweep)) {
+        pthread_join(thread, NULL);
+    }
+    shared_sweep_end(&sweep);
 }
 
 static void *sweep_drafts(void *context)
@@ -369,7 +356,7 @@ static void open_later(int error, gid_t gid)
         if (!shared_helper_tries_again(error)) {
             _exit(1);
         }
-        shared_pause_wait(&pause);
+        shared_pause_wait(helper.requests, &pause);
         helper.shared.gid = gid;
     }
 }
@@ -398,7 +385,7 @@ void shared_helper_work(struct stk_catalogue *catalogue, const struct stk_run *r
                         pid_t parent, int answer)
 {
     static struct stk_roots own;
-    pthread_t sweeper, cleaner, watcher, trier;
+    pthread_t cleaner, watcher, trier;
     own = *roots;
     helper.catalogue = catalogue;
     helper.run = run;
@@ -407,15 +394,14 @@ void shared_helper_work(struct stk_catalogue *catalogue, const struct stk_run *r
     detached_stand_alone(parent, answer);
     umask(0); /* the modes that are given are the ones that are meant */
     set_up(answer);
-    start_threads();
-    if (!thread_start(&sweeper, sweep, &own)) {
-        stk_shared_requests_end_sweeps(helper.requests);
-    }
+    start_threads(fetch_then_publish, FETCHERS);
+    start_threads(publish_beside_job, PUBLISHERS);
     thread_start(&trier, try_again, NULL);
     thread_start(&watcher, make_room, NULL);
     thread_start(&cleaner, sweep_drafts, NULL);
+    sweep_all(&own);
     while (atomic_load(&helper.alive) > 0) {
-        look_for_late_ones(wait_a_step());
+        nanosleep(&(struct timespec){0, STEP_NS}, NULL);
     }
     shared_tier_end_room(&helper.shared);
     _exit(0);

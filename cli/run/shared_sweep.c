@@ -202,6 +202,10 @@ void shared_sweep_run(const struct shared_sweep *sweep)
         rest_ns = swept ? REST_NS : 2 * rest_ns + REST_NS;
         rest_ns = rest_ns < LONGEST_NS ? rest_ns : LONGEST_NS;
     }
+}
+
+void shared_sweep_end(const struct shared_sweep *sweep)
+{
     if (is_owed(sweep)) {
         sweep_once(sweep);
     }

@@ -14,7 +14,8 @@ struct shared_sweep {
     const struct shared_tier *shared;
 };
 
-/* Sweeps once, and again whenever a fill had no place, until the requests are closed; at the end
- * for what is still to be found. Then says that no more is added. Blocks as long as the server. For
- * a thread of the shared-tier helper. */
+/* Sweeps once, and again whenever a fill had no place, until the requests are closed. Blocks as
+ * long as the server. For a thread of the shared-tier helper. */
 void shared_sweep_run(const struct shared_sweep *sweep);
+/* Sweeps for what is still to be found then, and says that no more is added. Blocks likewise. */
+void shared_sweep_end(const struct shared_sweep *sweep);

@@ -7,13 +7,18 @@
 
 #define SHORTEST_NS STK_NS_PER_S
 #define LONGEST_NS  (60 * STK_NS_PER_S)
+#define HURRY_NS    (STK_NS_PER_S / 50)
 
-void shared_pause_wait(struct shared_pause *pause)
+void shared_pause_wait(struct stk_shared_requests *requests, struct shared_pause *pause)
 {
-    int64_t longer_ns = pause->pause_ns == 0 ? SHORTEST_NS : 2 * pause->pause_ns;
-    pause->pause_ns = longer_ns < LONGEST_NS ? longer_ns : LONGEST_NS;
-    nanosleep(&(struct timespec){pause->pause_ns / STK_NS_PER_S, pause->pause_ns % STK_NS_PER_S},
-              NULL);
+    int64_t longer_ns = pause->next_ns == 0 ? SHORTEST_NS : 2 * pause->next_ns;
+    if (pause->next_ns > 0) {
+        stk_sys_futex_wait(&requests->hurry, 0, pause->next_ns);
+    }
+    if (atomic_load(&requests->hurry) != 0) {
+        nanosleep(&(struct timespec){0, HURRY_NS}, NULL);
+    }
+    pause->next_ns = longer_ns < LONGEST_NS ? longer_ns : LONGEST_NS;
 }
 
 /* Returns how long the requests were open. */
@@ -30,7 +35,7 @@ static void end_pause(struct stk_shared_requests *requests, const struct shared_
                       struct shared_pause *pause, atomic_uint errors[2])
 {
     do {
-        shared_pause_wait(pause);
+        shared_pause_wait(requests, pause);
     } while (stk_shared_requests_are_paused(requests) && shared_tier_try(shared) != 0);
     atomic_store(&errors[0], 0);
     atomic_store(&errors[1], 0);
@@ -43,7 +48,7 @@ void shared_tries_run(struct stk_shared_requests *requests, const struct shared_
     struct shared_pause pause = {0};
     while (stk_shared_requests_go_on(requests)) {
         if (wait_for_pause(requests) >= LONGEST_NS) {
-            pause.pause_ns = 0;
+            pause.next_ns = 0;
         }
         end_pause(requests, shared, &pause, errors);
     }

@@ -420,14 +420,30 @@ def test_a_server_that_hangs_and_comes_back(cluster, scratch):
     assert "it failed, or did not answer in time, and came back: " in said
 
 
+def test_a_server_that_stalls_once(cluster, scratch):
+    """One file comes from the origin. The others come from the tier as soon as it answers."""
+    cluster.run(1)
+    with reading(cluster, scratch) as job:
+        job.read(1)
+        before, read = cluster.tier.counts()["unlink"], cluster.origin.fs.counts()["read_bytes"]
+        with cluster.tier.faults(hang_ns=slowfs.HOUR_NS):
+            job.read(1)
+        wait_for_a_try(cluster, before + 1)
+        job.read(COUNT - 2)
+        _, shared = job.end()
+    assert shared["state"] == "well" and shared["pauses"] == 1
+    assert 0 < cluster.origin.fs.counts()["read_bytes"] - read < 2 * SIZE
+
+
 def test_a_server_that_comes_back_as_the_job_ends(cluster, scratch):
-    """The end of the run waits for the next try, and for what is to be put there."""
+    """The end of the run has it tried at once, and waits for what is to be put there."""
     with reading(cluster, scratch) as job:
         before = cluster.tier.counts()["create"]
         with cluster.tier.faults(fsync=errno.EIO):
             job.read(COUNT)
             wait_for(lambda: cluster.tier.counts()["create"] >= before + ERRORS)
-            time.sleep(0.1)
+            time.sleep(0.5)
+            wait_for_a_try(cluster, cluster.tier.counts()["unlink"] + 2)  # the pause is 4 s now
         _, shared = job.end()
     assert shared["state"] == "well" and shared["pauses"] == 1 and shared["published"] == COUNT
 
