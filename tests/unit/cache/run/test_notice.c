@@ -101,6 +101,16 @@ START_TEST(is_heard_before_it_returns)
 }
 END_TEST
 
+/* The ear of a busy machine may answer too late. */
+static void tell_until_heard(struct stk_notices *notices, uint64_t hash)
+{
+    for (unsigned i = 0; i < 1000 && (i == 0 || atomic_load(&notices->runs[0].missed)); i++) {
+        stk_notices_tell(notices, hash, STK_CHANGED);
+    }
+    ck_assert(!atomic_load(&notices->runs[0].missed));
+    ck_assert_uint_eq(ear.heard[(ear.count - 1) % HEARD].hash, hash);
+}
+
 /* The next notice says that everything was written. */
 START_TEST(makes_up_for_what_was_missed)
 {
@@ -110,13 +120,14 @@ START_TEST(makes_up_for_what_was_missed)
     ear.silent = 1;
     stk_notices_tell(&notices, 7, STK_CHANGED);
     ck_assert_uint_eq(ear.count, 2);
-    stk_notices_tell(&notices, 8, STK_CHANGED);
-    ck_assert_uint_eq(ear.count, 4);
-    ck_assert_uint_eq(ear.heard[2].hash, STK_CHANGES_EVERYTHING);
-    ck_assert_uint_eq(ear.heard[2].kind, STK_WRITTEN);
-    ck_assert_uint_eq(ear.heard[3].hash, 8);
+    ck_assert(atomic_load(&notices.runs[0].missed));
+    tell_until_heard(&notices, 8);
+    ck_assert_uint_ge(ear.count, 4);
+    ck_assert_uint_eq(ear.heard[(ear.count - 2) % HEARD].hash, STK_CHANGES_EVERYTHING);
+    ck_assert_uint_eq(ear.heard[(ear.count - 2) % HEARD].kind, STK_WRITTEN);
+    unsigned before = ear.count;
     stk_notices_tell(&notices, 9, STK_CHANGED);
-    ck_assert_uint_eq(ear.count, 5);
+    ck_assert_uint_eq(ear.count, before + 1);
     close_ear();
     stk_notices_tell(&notices, 10, STK_CHANGED);
     ck_assert(atomic_load(&notices.runs[0].missed));
