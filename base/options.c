@@ -133,9 +133,10 @@ const struct stk_option_row stk_option_table[STK_OPTION_COUNT] = {
          "on: `stoker run` leaves a record of the run for `stoker report`, with the words of "
          "its command: some 100 KB in ~/.local/state/stoker/runs, which no other user can "
          "read. The newest 20 are kept, and those of the last two days. Beside them it notes how "
-         "much was opened of the "
-         "files below --path, by which the next run knows what will fit. The flag takes no value "
-         "and says off: then nothing is kept of the run."},
+         "much was opened of the files below --path, by which the next run knows what will fit. "
+         "In ~/.local/state/stoker/samples (up to 64 MiB) it notes the names of the files that "
+         "samples of a data set without a list have opened, by which the next run reads ahead. The "
+         "flag takes no value and says off: then nothing is kept of the run."},
     [STK_OPTION_SIMD] =
         {"STOKER_SIMD", NULL, "c|avx2|vnni|avx512|neon", "",
          "Which of the decoder's inner loops are used, for tests and comparisons: all give the "

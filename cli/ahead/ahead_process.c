@@ -9,13 +9,16 @@
 #include "base/clock.h"
 #include "base/options.h"
 #include "cli/ahead/trees/begun_shards.h"
+#include "cli/ahead/orders/kept_samples.h"
 #include "cli/ahead/orders/order_queue.h"
 #include "cli/ahead/orders/reading_ahead.h"
+#include "cli/ahead/orders/sample_files.h"
 #include "cli/ahead/trees/scan_ahead.h"
 #include "cli/ahead/trees/tree_evidence.h"
 #include "cli/ahead/validator.h"
 #include "cli/fill/fill_ahead.h"
 #include "cli/fill/job_cache.h"
+#include "cli/history/history.h"
 #include "cli/os/detached.h"
 #include "cli/os/thread.h"
 
@@ -54,6 +57,13 @@ static void *start_threads(void *context)
     return context;
 }
 
+/* The home may be on a server that does not answer. */
+static void *open_kept(void *context)
+{
+    kept_samples_open();
+    return context;
+}
+
 static void note_outcome(void)
 {
     if (ahead.outcome != NULL) {
@@ -66,6 +76,9 @@ static void note_outcome(void)
  * takes too long. The exit ends the threads that are left. */
 static void work(struct stk_run *run)
 {
+    if (history_is_wanted(ahead.request)) {
+        thread_start_detached(open_kept, NULL);
+    }
     if (thread_start_detached(start_threads, NULL)) {
         order_queue_listen(run);
         validator_end();
@@ -75,6 +88,7 @@ static void work(struct stk_run *run)
         fill_ahead_end();
         finisher_end();
         note_outcome();
+        sample_files_keep();
     }
 }
 

@@ -129,7 +129,7 @@ static void begin_samples(struct order *order, uint64_t dataset)
 {
     if (order->width == 0) {
         order->dataset = dataset;
-        order->width = sample_files_width(sample_files_of(dataset));
+        order->width = sample_files_width(sample_files_begin(dataset));
     }
 }
 

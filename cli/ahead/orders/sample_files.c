@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/ahead/orders/kept_samples.h"
+
 #define PROVEN     8 /* samples that opened the same file, or another one, until that is believed */
 #define LAST       16  /* samples that count */
 #define MOST_LIKE  255 /* bytes that a path shares with the data set's first one */
@@ -25,6 +27,7 @@ struct sample_files {
     size_t samples;   /* that `places` has room for */
     char *texts;
     size_t used, room;
+    size_t kept; /* of the used bytes: what an earlier run has kept */
     unsigned width, probes;
     struct trial trials[SAMPLE_FILES];
 };
@@ -164,6 +167,16 @@ static const char *entry_of(const struct sample_files *files, uint64_t index)
     return is_known ? files->texts + files->places[index] : NULL;
 }
 
+/* Returns the place behind the first paths of an entry. */
+static const char *skip_paths(const char *entry, unsigned count)
+{
+    const char *at = entry + 1;
+    for (unsigned i = 0; i < count; i++) {
+        at += 1 + strlen(at + 1) + 1;
+    }
+    return at;
+}
+
 /* Writes the path of a sample's file. Returns its length, or 0 if the sample has no such file. */
 static size_t read_path(const struct sample_files *files, const char *entry, unsigned number,
                         char path[STK_PATH_BYTES])
@@ -171,10 +184,7 @@ static size_t read_path(const struct sample_files *files, const char *entry, uns
     if (number >= (uint8_t)entry[0]) {
         return 0;
     }
-    const char *at = entry + 1;
-    for (unsigned i = 0; i < number; i++) {
-        at += 1 + strlen(at + 1) + 1;
-    }
+    const char *at = skip_paths(entry, number);
     size_t shared = (uint8_t)at[0], rest = strlen(at + 1);
     memcpy(path, first_path(files), shared);
     memcpy(path + shared, at + 1, rest + 1);
@@ -203,14 +213,18 @@ static bool is_refuted(const struct trial *trial)
 
 /* ---- reports ---- */
 
-static void compare(struct sample_files *files, const char *entry, const struct report *report)
+/* Returns true if the sample has opened all that is known of it. */
+static bool compare(struct sample_files *files, const char *entry, const struct report *report)
 {
     char path[STK_PATH_BYTES];
+    bool all = true;
     for (unsigned i = 0; i < (uint8_t)entry[0]; i++) {
         read_path(files, entry, i, path);
         bool same = i < report->count && strcmp(path, report->paths[i]) == 0;
         note_trial(&files->trials[i], same);
+        all = all && same;
     }
+    return all;
 }
 
 static bool is_reported(const struct report *report, const char *path)
@@ -236,16 +250,109 @@ static struct report read_report(const char *paths, size_t bytes)
     return report;
 }
 
+/* Notes what a sample has opened. It takes the place of what an earlier run has kept. */
 static void add_sample(struct sample_files *files, uint64_t index, const char *paths, size_t bytes)
 {
     const char *entry = entry_of(files, index);
     struct report report = read_report(paths, bytes);
-    if (entry != NULL) {
-        compare(files, entry, &report);
-    } else if (report.count > 0) {
+    bool same = entry != NULL && compare(files, entry, &report);
+    bool is_new = entry == NULL || (!same && files->places[index] < files->kept);
+    if (is_new && report.count > 0) {
         remember(files, index, &report);
     }
 }
+
+/* ---- from run to run ---- */
+
+/* Returns a copy in memory that is counted, or NULL. */
+static void *copy_of(const void *bytes, size_t count)
+{
+    void *copy = NULL;
+    return grow(&copy, 0, count) ? memcpy(copy, bytes, count) : NULL;
+}
+
+/* Takes over what an earlier run has kept. It is a guess like what this run has seen. */
+static void recall(struct sample_files *files)
+{
+    struct kept_samples *kept = kept_samples_read(files->dataset, SAMPLE_FILES_BYTES - known.bytes);
+    if (kept == NULL) {
+        return;
+    }
+    const uint32_t *places = (const uint32_t *)(kept + 1);
+    files->places = copy_of(places, kept->samples * sizeof *places);
+    files->texts = copy_of(places + kept->samples, kept->text_bytes);
+    if (files->places != NULL && files->texts != NULL) {
+        files->samples = kept->samples;
+        files->used = files->room = files->kept = kept->text_bytes;
+        files->width = (unsigned)kept->width;
+    }
+    free(kept);
+}
+
+static size_t count_samples(const struct sample_files *files)
+{
+    size_t count = files->samples;
+    while (count > 0 && files->places[count - 1] == 0) {
+        count--;
+    }
+    return count;
+}
+
+/* Copies the texts without entries that others have replaced. Returns their bytes. */
+static size_t copy_texts(const struct sample_files *files, size_t samples, uint32_t *places,
+                         char *texts)
+{
+    size_t used = 1 + strlen(first_path(files)) + 1;
+    memcpy(texts, files->texts, used);
+    for (size_t i = 0; i < samples; i++) {
+        const char *entry = entry_of(files, i);
+        places[i] = entry != NULL ? (uint32_t)used : 0;
+        if (entry != NULL) {
+            size_t bytes = (size_t)(skip_paths(entry, (uint8_t)entry[0]) - entry);
+            memcpy(texts + used, entry, bytes);
+            used += bytes;
+        }
+    }
+    return used;
+}
+
+static void keep(const struct sample_files *files)
+{
+    size_t samples = count_samples(files);
+    struct kept_samples *kept =
+        malloc(sizeof *kept + samples * sizeof *files->places + files->used);
+    if (kept != NULL) {
+        uint32_t *places = (uint32_t *)(kept + 1);
+        *kept = (struct kept_samples){
+            .dataset = files->dataset, .samples = samples, .width = files->width};
+        kept->text_bytes = copy_texts(files, samples, places, (char *)(places + samples));
+        kept_samples_write(kept);
+        free(kept);
+    }
+}
+
+static bool is_wrong(const struct sample_files *files)
+{
+    unsigned refuted = 0;
+    for (unsigned i = 0; i < files->width; i++) {
+        refuted += is_refuted(&files->trials[i]);
+    }
+    return refuted > 0 && refuted == files->width;
+}
+
+void sample_files_keep(void)
+{
+    for (unsigned i = 0; i < known.count; i++) {
+        const struct sample_files *files = &known.sets[i];
+        if (is_wrong(files)) {
+            kept_samples_drop(files->dataset);
+        } else if (files->used > files->kept) {
+            keep(files);
+        }
+    }
+}
+
+/* ---- data sets ---- */
 
 struct sample_files *sample_files_of(uint64_t dataset)
 {
@@ -257,12 +364,13 @@ struct sample_files *sample_files_of(uint64_t dataset)
     return NULL;
 }
 
-static struct sample_files *begin_set(uint64_t dataset)
+struct sample_files *sample_files_begin(uint64_t dataset)
 {
     struct sample_files *files = sample_files_of(dataset);
     if (files == NULL && known.count < SAMPLE_FILES_SETS) {
         files = &known.sets[known.count++];
         files->dataset = dataset;
+        recall(files);
     }
     return files;
 }
@@ -270,7 +378,7 @@ static struct sample_files *begin_set(uint64_t dataset)
 bool sample_files_add(uint64_t dataset, const char *message, size_t bytes)
 {
     struct sample_head head;
-    struct sample_files *files = begin_set(dataset);
+    struct sample_files *files = sample_files_begin(dataset);
     while (files != NULL && bytes > 0) {
         if (bytes < sizeof head) {
             return false;

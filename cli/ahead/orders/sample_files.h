@@ -28,6 +28,9 @@ struct sample_files;
 
 /* Notes what samples of that data set have opened. Returns false if that is no such message. */
 bool sample_files_add(uint64_t dataset, const char *message, size_t bytes);
+/* Returns what is known of a data set, which stays. If that is new, it begins with what an earlier
+ * run has kept (kept_samples.h). Returns NULL if there are too many data sets. */
+struct sample_files *sample_files_begin(uint64_t dataset);
 /* Returns what is known of a data set, which stays, or NULL. */
 struct sample_files *sample_files_of(uint64_t dataset);
 /* Returns the greatest number of files that a sample has opened; at least 1. */
@@ -42,3 +45,5 @@ bool sample_files_hold(const struct sample_files *files);
 void sample_files_note_probe(struct sample_files *files);
 /* Returns how many were counted. */
 unsigned sample_files_probes(const struct sample_files *files);
+/* Keeps for the next run what is new in this one, and drops what was guessed wrongly. */
+void sample_files_keep(void);

@@ -16,6 +16,7 @@ PACKAGE = BUILD / "python" / "stoker"
 pytest.importorskip("torch", reason="no torch")
 
 from covered import build, jobs, scratch, session_scratch  # noqa: F401
+from job_fixtures import state  # noqa: F401
 from skipping import isolated_or_skip
 from slow_origin import origin, session_origin  # noqa: F401
 

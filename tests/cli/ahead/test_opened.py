@@ -28,14 +28,18 @@ def run(jobs, plainly, origin, data):
     return functools.partial(_run, jobs, plainly, origin, data)
 
 
-def _run(jobs, plainly, origin, data, *arguments, latency_ms=1):
+def _run(jobs, plainly, origin, data, *arguments, latency_ms=1, **more):
     """Returns the run, whose batches and draws are those of a job without Stoker."""
     line = [sys.executable, PROGRAM, data, *map(str, arguments)]
     plain = plainly(line)
     origin.fs.latency_ms = latency_ms
-    ran = jobs.run(line, path=data, tier=f"/dev/shm:{TIER}", timeout=300)
-    assert ran.stdout == plain and len(plain.splitlines()) == EPOCHS
+    ran = jobs.run(line, path=data, tier=f"/dev/shm:{TIER}", timeout=300, **more)
+    assert ran.stdout == plain and len(plain.splitlines()) == arguments[2]
     return ran
+
+
+def kept(state):
+    return list((state["XDG_STATE_HOME"] / "stoker/samples").glob("*"))
 
 
 @pytest.mark.parametrize("workers, how", [(2, ""), (2, "persistent"), (2, "spawn"), (2, "subset"), (2, "single"), (0, "")])
@@ -54,6 +58,31 @@ def test_samples_of_two_files(run):
 def test_samples_that_draw_a_file(run, kind):
     """Files that they have opened say nothing of those that they will draw."""
     run(kind, 2, EPOCHS, latency_ms=0)
+
+
+def test_the_next_run(run, jobs, origin, state):
+    """It finds no cache, and its first epoch is read ahead."""
+    run("one", 2, 1, env=state)
+    assert len(kept(state)) == 1 and kept(state)[0].stat().st_mode & 0o777 == 0o600
+    assert jobs.stoker("clear").returncode == 0
+    with origin.fs.counting() as counted:
+        ran = run("one", 2, 1, env=state)
+    assert ran.epoch(1)["hits"] >= 0.75 * COUNT
+    assert counted.counts()["read_bytes"] <= 1.02 * COUNT * SIZE
+
+
+def test_what_an_earlier_run_has_seen_is_wrong(run, jobs, state):
+    """No more than the probes are read, and nothing is kept."""
+    run("one", 2, 1, latency_ms=0, env=state)
+    assert jobs.stoker("clear").returncode == 0
+    ran = run("one", 2, 1, "backwards", latency_ms=0, env=state)
+    assert 0 < ran.json["read_ahead"]["files"] <= 64
+    assert kept(state) == []
+
+
+def test_nothing_is_kept_if_the_user_says_so(run, state):
+    run("one", 0, 1, latency_ms=0, flags=["--no-history"], env=state)
+    assert kept(state) == []
 
 
 class Data(Dataset):

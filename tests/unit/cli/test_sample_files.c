@@ -1,9 +1,16 @@
 /* cli/ahead/orders/sample_files.c */
 #include "tests/unit/unit.h"
 
+#include <dirent.h>
+#include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
+#include "cli/ahead/orders/kept_samples.h"
 #include "cli/ahead/orders/sample_files.h"
 
 #define SET 77 /* a data set */
@@ -152,6 +159,148 @@ START_TEST(no_more_data_sets_and_no_more_memory)
 }
 END_TEST
 
+/* ---- from run to run ---- */
+
+static char state[256], kept_file[512];
+
+static void begin_run(void)
+{
+    snprintf(state, sizeof state, "%s", unit_path("state"));
+    snprintf(kept_file, sizeof kept_file, "%s/stoker/samples/%016x", state, SET);
+    ck_assert_int_eq(setenv("XDG_STATE_HOME", state, 1), 0);
+    kept_samples_open();
+}
+
+/* Has an earlier run open files of so many samples. */
+static void run_earlier(unsigned count, char first)
+{
+    int status = 1;
+    pid_t pid = fork();
+    if (pid == 0) {
+        begin_run();
+        open_files(count, first);
+        sample_files_keep();
+        _exit(0);
+    }
+    ck_assert_int_eq(waitpid(pid, &status, 0), pid);
+    ck_assert_int_eq(status, 0);
+}
+
+START_TEST(what_an_earlier_run_has_seen)
+{
+    run_earlier(500, 'a');
+    begin_run();
+    ck_assert_ptr_nonnull(sample_files_begin(SET));
+    ck_assert(!sample_files_hold(sample_files_of(SET))); /* a guess */
+    ck_assert_uint_eq(sample_files_width(sample_files_of(SET)), 1);
+    expect(0, 0, "a/file000");
+    expect(499, 0, "a/file499");
+    expect(500, 0, "");
+    open_files(8, 'a');
+    ck_assert(sample_files_hold(sample_files_of(SET)));
+    TELL(600, "a/other");
+    expect(600, 0, "a/other");
+}
+END_TEST
+
+START_TEST(this_run_knows_better)
+{
+    run_earlier(500, 'a');
+    run_earlier(3, 'b');
+    begin_run();
+    sample_files_begin(SET);
+    expect(0, 0, "b/file000");
+    expect(2, 0, "b/file002");
+    expect(3, 0, "a/file003");
+}
+END_TEST
+
+START_TEST(what_was_replaced_takes_no_room)
+{
+    struct stat before, after;
+    run_earlier(7, 'a');
+    ck_assert_int_eq(stat(kept_file, &before), -1);
+    begin_run();
+    ck_assert_int_eq(stat(kept_file, &before), 0);
+    run_earlier(7, 'b');
+    ck_assert_int_eq(stat(kept_file, &after), 0);
+    ck_assert_int_eq(after.st_size, before.st_size + 9 + 6 * 8); /* they share no letters */
+}
+END_TEST
+
+START_TEST(a_wrong_guess_is_not_kept)
+{
+    run_earlier(500, 'a');
+    run_earlier(8, 'b');
+    begin_run();
+    ck_assert_int_eq(access(kept_file, F_OK), -1);
+    sample_files_begin(SET);
+    expect(300, 0, "");
+}
+END_TEST
+
+START_TEST(a_file_that_is_damaged_or_another_ones)
+{
+    run_earlier(2, 'a');
+    begin_run();
+    struct kept_samples *kept = kept_samples_read(SET, 1 << 20);
+    ck_assert_ptr_nonnull(kept);
+    struct stat stat_;
+    ck_assert_int_eq(stat(kept_file, &stat_), 0);
+    ck_assert_ptr_null(kept_samples_read(SET, (size_t)stat_.st_size - 1));
+    int fd = open(kept_file, O_RDWR);
+    for (off_t at = 0; at < stat_.st_size; at++) {
+        char byte, other;
+        ck_assert_int_eq(pread(fd, &byte, 1, at), 1);
+        other = (char)~byte;
+        ck_assert_int_eq(pwrite(fd, &other, 1, at), 1);
+        ck_assert_ptr_null(kept_samples_read(SET, 1 << 20));
+        ck_assert_int_eq(pwrite(fd, &byte, 1, at), 1);
+    }
+    for (off_t size = stat_.st_size - 1; size >= 0; size--) {
+        ck_assert_int_eq(ftruncate(fd, size), 0);
+        ck_assert_ptr_null(kept_samples_read(SET, 1 << 20));
+    }
+    kept->dataset++;
+    kept_samples_write(kept);
+    char other_file[sizeof kept_file + 64];
+    snprintf(other_file, sizeof other_file, "%s/stoker/samples/%016x", state, SET + 1);
+    ck_assert_int_eq(rename(other_file, kept_file), 0);
+    ck_assert_ptr_null(kept_samples_read(SET, 1 << 20));
+    free(kept);
+    close(fd);
+}
+END_TEST
+
+START_TEST(the_oldest_files_go)
+{
+    run_earlier(1, 'a');
+    begin_run();
+    struct kept_samples *kept = kept_samples_read(SET, 1 << 20);
+    ck_assert_ptr_nonnull(kept);
+    for (unsigned i = 1; i < 2 * KEPT_SAMPLES_FILES; i++) {
+        usleep(5000); /* the clock of files has ticks */
+        kept->dataset = SET + i;
+        kept_samples_write(kept);
+    }
+    for (unsigned i = 0; i < 2 * KEPT_SAMPLES_FILES; i++) {
+        struct kept_samples *found = kept_samples_read(SET + i, 1 << 20);
+        ck_assert_int_eq(found != NULL, i >= KEPT_SAMPLES_FILES);
+        free(found);
+    }
+    free(kept);
+}
+END_TEST
+
+START_TEST(without_a_place_nothing_is_kept)
+{
+    TELL(0, "/a");
+    sample_files_keep();
+    ck_assert_ptr_null(kept_samples_read(SET, 1 << 20));
+    kept_samples_drop(SET);
+}
+END_TEST
+
 Suite *suite_sample_files(void)
 {
     Suite *suite = suite_create("sample_files");
@@ -164,5 +313,12 @@ Suite *suite_sample_files(void)
     tcase_add_test(all, each_file_is_judged_by_itself);
     tcase_add_test(all, what_is_no_message);
     tcase_add_test(all, no_more_data_sets_and_no_more_memory);
+    tcase_add_test(all, what_an_earlier_run_has_seen);
+    tcase_add_test(all, this_run_knows_better);
+    tcase_add_test(all, what_was_replaced_takes_no_room);
+    tcase_add_test(all, a_wrong_guess_is_not_kept);
+    tcase_add_test(all, a_file_that_is_damaged_or_another_ones);
+    tcase_add_test(all, the_oldest_files_go);
+    tcase_add_test(all, without_a_place_nothing_is_kept);
     return suite;
 }

@@ -2,7 +2,7 @@
 """Draws the batches of a data set that has no list of its files: PROGRAM DIRECTORY KIND WORKERS EPOCHS [HOW].
 
 Prints a line for each epoch: a digest of its batches, and a draw. KIND says which files a sample opens. HOW: persistent,
-spawn, subset or single."""
+spawn, subset, single or backwards."""
 
 import hashlib
 import os
@@ -44,6 +44,8 @@ class Files(Dataset):
 
 
 def make_loader(data, workers, how):
+    if how == "backwards":  # what samples open is another file each
+        names_in(data.directory).reverse()
     if how == "subset":
         data = Subset(data, range(0, len(data)))
     context = {"multiprocessing_context": "spawn"} if how == "spawn" else {}
