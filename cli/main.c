@@ -85,6 +85,9 @@ static void die_of_verb(const char *word)
     if (nearest.best != NULL) {
         die("unknown verb %s: did you mean `stoker %s`?", word, nearest.best);
     }
+    if (word[0] == '-') {
+        die("a verb stands before %s, as in `stoker run %s`: see `stoker --help`", word, word);
+    }
     die("unknown verb %s: see `stoker --help`", word);
 }
 

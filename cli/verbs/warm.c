@@ -51,6 +51,11 @@ static void catch_signals(void)
 
 static void print_rates(const struct fill_figures *figures)
 {
+    if (figures->filled == 0 && figures->present > 0) {
+        say("%" PRIu64 " %s there: nothing was filled", figures->present,
+            plural(figures->present, "file was", "files were"));
+        return;
+    }
     char filled[STK_SIZE_TEXT], rate[STK_SIZE_TEXT];
     double seconds = (double)figures->seconds_ns / 1e9;
     double per_s = seconds > 0 ? 1 / seconds : 0;

@@ -35,8 +35,9 @@ class Warmed:
         self.status, self.stderr = status, stderr
         told = re.search(r"^stoker: (\d+) files? \(.*\) filled in .*; (\d+) (?:was|were) there$", stderr,
                          re.M)
-        assert told, stderr
-        self.filled, self.present = int(told[1]), int(told[2])
+        none = re.search(r"^stoker: (\d+) (?:file was|files were) there: nothing was filled$", stderr, re.M)
+        assert told or none, stderr
+        self.filled, self.present = (int(told[1]), int(told[2])) if told else (0, int(none[1]))
 
     def said(self, words):
         """The number before these words, or 0."""

@@ -47,6 +47,12 @@ def test_a_mistyped_topic_is_guessed(jobs):
         assert done.returncode == 2 and done.stderr == f"stoker: no help on {typed}: did you mean `stoker help {meant}`?\n"
 
 
+def test_a_flag_without_a_verb(jobs):
+    done = jobs.stoker("--path", "/data", "--", "true")
+    assert done.returncode == 2
+    assert done.stderr == "stoker: a verb stands before --path, as in `stoker run --path`: see `stoker --help`\n"
+
+
 def test_the_variables_lie_in_files_as_well(jobs):
     assert {"~/.config/stoker.conf", "/etc/stoker.conf."} <= set(jobs.stoker("help", "environment").stdout.split())
 
