@@ -96,6 +96,13 @@ int stk_sys_close(int fd)
     return (int)CALL1(close, fd);
 }
 
+void stk_sys_close_opened(int fd)
+{
+    if (fd >= 0) {
+        stk_sys_close(fd);
+    }
+}
+
 int stk_sys_dup3(int from, int to, int flags)
 {
     return (int)CALL3(dup3, from, to, flags);

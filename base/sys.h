@@ -32,6 +32,8 @@ int stk_sys_open_own(const char *path, int flags);
  * that (5.6). */
 int stk_sys_open_beneath(int dirfd, const char *path, int flags);
 int stk_sys_close(int fd);
+/* Closes what an open has given. Does nothing for a negative number, as of an open that failed. */
+void stk_sys_close_opened(int fd);
 int stk_sys_dup3(int from, int to, int flags);
 /* Duplicates to the lowest free number from `lowest` on, close-on-exec. Returns -EINVAL if that is
  * beyond the limit. */

@@ -52,9 +52,7 @@ static void forget(struct stk_ring_slot *slot)
     if (unseen) {
         stk_slot_empty(&slot->slot);
     }
-    if (slot->fd >= 0) {
-        stk_sys_close(slot->fd);
-    }
+    stk_sys_close_opened(slot->fd);
     stk_slot_drop_copy(&slot->slot, slot->copy);
     stk_slot_unmap(&slot->slot);
     *slot = (struct stk_ring_slot){0};
@@ -265,9 +263,7 @@ void stk_ring_leave(struct stk_ring *ring)
         if (!is_there(slot)) {
             continue;
         }
-        if (slot->fd >= 0) {
-            stk_sys_close(slot->fd);
-        }
+        stk_sys_close_opened(slot->fd);
         if (slot->holders == 0) {
             stk_slot_drop_copy(&slot->slot, slot->copy);
             stk_slot_unmap(&slot->slot);

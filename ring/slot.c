@@ -93,9 +93,7 @@ int stk_slot_make(struct stk_slot *out, size_t bytes, struct stk_slot_name name)
     if (error == 0) {
         return fd;
     }
-    if (fd >= 0) {
-        stk_sys_close(fd);
-    }
+    stk_sys_close_opened(fd);
     return error;
 }
 

@@ -118,8 +118,6 @@ bool stk_mounts_visit(stk_mount_visitor *visit, void *context)
     if (buffer != NULL) {
         stk_sys_munmap(buffer, BUFFER_BYTES);
     }
-    if (fd >= 0) {
-        stk_sys_close(fd);
-    }
+    stk_sys_close_opened(fd);
     return readable;
 }

@@ -12,6 +12,7 @@
 #include "base/proc.h"
 #include "cache/origin/mounts.h"
 #include "cli/doctor/doctor.h"
+#include "cli/os/descriptors.h"
 #include "cli/out/say.h"
 
 #define SHM           "/dev/shm"
@@ -192,9 +193,7 @@ static unsigned count_gpus(void)
     for (const struct dirent *one; all != NULL && (one = readdir(all)) != NULL;) {
         count += one->d_name[0] != '.';
     }
-    if (all != NULL) {
-        closedir(all);
-    }
+    directory_close(all);
     return count;
 }
 

@@ -112,9 +112,7 @@ static enum big_taken take(const struct stk_big_queue_file *begun)
     int64_t opened_ns = stk_clock_boottime_ns();
     int fd = answer == STK_ANSWER_FILL || ask.why == STK_BYPASS_LARGE ? origin_open(path) : -1;
     enum big_taken taken = fd >= 0 ? leave(&place, &file, fd, opened_ns, &ask) : BIG_REFUSED;
-    if (fd >= 0) {
-        stk_sys_close(fd);
-    }
+    stk_sys_close_opened(fd);
     return taken;
 }
 

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/options.h"
+#include "cli/os/descriptors.h"
 #include "cli/os/state_dir.h"
 #include "cli/out/say.h"
 
@@ -95,8 +96,8 @@ static struct record_file *look(int directory, unsigned *count)
     }
     if (files != NULL) {
         closedir(files);
-    } else if (copy >= 0) {
-        close(copy);
+    } else {
+        descriptor_close(copy);
     }
     qsort(found, *count, sizeof *found, compare);
     return found;
@@ -130,9 +131,7 @@ int history_list(struct history_list *out)
         }
     }
     free(found);
-    if (directory >= 0) {
-        close(directory);
-    }
+    descriptor_close(directory);
     return directory >= 0 ? 0 : directory;
 }
 
@@ -259,9 +258,7 @@ char *history_read(const char *name, enum history_part part)
     int fd = state_open_file(directory, name);
     FILE *file = fd >= 0 ? fdopen(fd, "r") : NULL;
     char *text = file != NULL ? read_part(file, part) : NULL;
-    if (file != NULL) {
-        fclose(file);
-    }
+    file_close(file);
     close(directory);
     return text;
 }

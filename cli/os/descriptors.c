@@ -1,6 +1,7 @@
 #include "cli/os/descriptors.h"
 
 #include <sys/resource.h>
+#include <unistd.h>
 
 void descriptors_raise_limit(void)
 {
@@ -8,5 +9,26 @@ void descriptors_raise_limit(void)
     if (getrlimit(RLIMIT_NOFILE, &limit) == 0) {
         limit.rlim_cur = limit.rlim_max;
         setrlimit(RLIMIT_NOFILE, &limit);
+    }
+}
+
+void descriptor_close(int fd)
+{
+    if (fd >= 0) {
+        close(fd);
+    }
+}
+
+void directory_close(DIR *directory)
+{
+    if (directory != NULL) {
+        closedir(directory);
+    }
+}
+
+void file_close(FILE *file)
+{
+    if (file != NULL) {
+        fclose(file);
     }
 }

@@ -1,6 +1,14 @@
-/* The process's limit on descriptors. */
+/* The process's limit on descriptors, and the ends of what was opened. */
 #pragma once
+
+#include <dirent.h>
+#include <stdio.h>
 
 /* Raises the limit as far as this user may: each file that is being filled takes three. Programs
  * that this process starts get the limit, too. */
 void descriptors_raise_limit(void);
+
+/* Close what open(), opendir() or fopen() has returned. They do nothing if it has failed. */
+void descriptor_close(int fd);
+void directory_close(DIR *directory);
+void file_close(FILE *file);

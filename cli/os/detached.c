@@ -10,6 +10,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "cli/os/descriptors.h"
+
 static void let_go_of_descriptors(int kept)
 {
     struct dirent *entry;
@@ -20,9 +22,7 @@ static void let_go_of_descriptors(int kept)
             close(fd);
         }
     }
-    if (own != NULL) {
-        closedir(own);
-    }
+    directory_close(own);
     for (int fd = 0; fd <= STDERR_FILENO; fd++) { /* its output is for no reader */
         int opened = open("/dev/null", O_RDWR | O_CLOEXEC);
         if (opened > STDERR_FILENO) {

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/wait.h>
 
+#include "cli/os/descriptors.h"
 #include "cli/out/say.h"
 
 #define SHELL_SIGNALS 128 /* a shell ends with this and the number of the signal */
@@ -24,9 +25,7 @@ static bool read_number(const char *path, const char *name, uint64_t *out)
         size_t length = strlen(name);
         found = strncmp(line, name, length) == 0 && sscanf(line + length, "%" SCNu64, out) == 1;
     }
-    if (file != NULL) {
-        fclose(file);
-    }
+    file_close(file);
     return found;
 }
 
@@ -41,9 +40,7 @@ static bool read_group(uint64_t *out)
                    ? must_format("/sys/fs/cgroup%s/memory.events", line + 3)
                    : NULL;
     }
-    if (file != NULL) {
-        fclose(file);
-    }
+    file_close(file);
     bool found = path != NULL && read_number(path, "oom_kill ", out);
     free(path);
     return found;

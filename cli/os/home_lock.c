@@ -10,6 +10,7 @@
 
 #include "base/clock.h"
 #include "cache/catalogue/home.h"
+#include "cli/os/descriptors.h"
 
 static int open_lock(const char *path, const char *home, int create)
 {
@@ -68,9 +69,7 @@ int lock_take(const char *home, int create)
 
 void lock_release(int fd)
 {
-    if (fd >= 0) {
-        close(fd);
-    }
+    descriptor_close(fd);
 }
 
 /* Tries a shared lock: so two checks do not take each other for a holder. */

@@ -7,6 +7,7 @@
 
 #include "base/local.h"
 #include "base/sys.h"
+#include "cli/os/descriptors.h"
 
 /* Parses "7: LEASE ACTIVE WRITE 4242 fe:01:1234 0 EOF". Ignores the device: btrfs shows another one
  * than stat() does. */
@@ -25,9 +26,7 @@ bool lease_is_held(uint64_t ino)
     while (locks != NULL && !held && fgets(line, sizeof line, locks) != NULL) {
         held = is_of(line, ino);
     }
-    if (locks != NULL) {
-        fclose(locks);
-    }
+    file_close(locks);
     return held;
 }
 

@@ -10,6 +10,7 @@
 
 #include "base/sys.h"
 #include "base/trusted_path.h"
+#include "cli/os/descriptors.h"
 #include "cli/out/say.h"
 
 /* ---- the directory ---- */
@@ -92,21 +93,15 @@ void state_read(const char *name, char *text, size_t room)
     FILE *file = fd >= 0 ? fdopen(fd, "r") : NULL;
     size_t bytes = file != NULL ? fread(text, 1, room - 1, file) : 0;
     text[bytes] = '\0';
-    if (file != NULL) {
-        fclose(file);
-    }
-    if (directory >= 0) {
-        close(directory);
-    }
+    file_close(file);
+    descriptor_close(directory);
 }
 
 int state_write(const char *name, const char *text)
 {
     int directory = state_open("", true);
     int error = directory >= 0 ? state_put(directory, name, text, strlen(text)) : directory;
-    if (directory >= 0) {
-        close(directory);
-    }
+    descriptor_close(directory);
     return error;
 }
 

@@ -11,6 +11,7 @@
 #include "base/proc.h"
 #include "cache/catalogue/home.h"
 #include "cache/run/run.h"
+#include "cli/os/descriptors.h"
 #include "cli/os/home_lock.h"
 #include "cli/out/say.h"
 
@@ -26,9 +27,7 @@ void live_each_file(const char *home, void (*visit)(const char *path, void *cont
             visit(path, context);
         }
     }
-    if (runs != NULL) {
-        closedir(runs);
-    }
+    directory_close(runs);
 }
 
 enum { ENVIRONMENT_ENDS = 51 }; /* a field of /proc/PID/stat, counted from 1 */
@@ -66,9 +65,7 @@ static bool shows_setting(const char *pid, const char *setting)
     while (environment != NULL && !found && getdelim(&line, &room, '\0', environment) > 0) {
         found = strcmp(line, setting) == 0;
     }
-    if (environment != NULL) {
-        fclose(environment);
-    }
+    file_close(environment);
     free(line);
     return found;
 }
@@ -96,9 +93,7 @@ bool live_has_processes(const char *path)
         found = entry->d_name[0] >= '1' && entry->d_name[0] <= '9' &&
                 has_setting(entry->d_name, setting);
     }
-    if (processes != NULL) {
-        closedir(processes);
-    }
+    directory_close(processes);
     free(setting);
     return found;
 }

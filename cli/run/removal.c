@@ -16,6 +16,7 @@
 #include "cache/catalogue/changes.h"
 #include "cache/run/run.h"
 #include "cache/tier/tier.h"
+#include "cli/os/descriptors.h"
 #include "cli/os/home_lock.h"
 #include "cli/os/team_walk.h"
 #include "cli/out/say.h"
@@ -217,9 +218,7 @@ static void empty_unused(struct stk_catalogue *catalogue, const char *home)
     if (closed || alone >= 0) {
         removal_empty_memory(catalogue, home);
     }
-    if (alone >= 0) {
-        close(alone);
-    }
+    descriptor_close(alone);
 }
 
 bool removal_sweep_locked(const char *home)
@@ -301,9 +300,7 @@ static void remove_locked(struct tiers *tiers, struct going *going)
     if (with_own) {
         remove_own_home(going);
     }
-    if (alone >= 0) {
-        close(alone);
-    }
+    descriptor_close(alone);
 }
 
 struct removed_homes removal_remove_all(const char *only,
@@ -362,9 +359,7 @@ static enum removal_user end_run_user_locked(struct stk_catalogue *catalogue, co
     if (!kept && !runs) {
         removal_empty_memory(catalogue, home);
     }
-    if (alone >= 0) {
-        close(alone);
-    }
+    descriptor_close(alone);
     return kept ? REMOVAL_USER_KEPT : runs ? REMOVAL_USER_USED : REMOVAL_USER_GONE;
 }
 

@@ -13,6 +13,7 @@
 #include "base/clock.h"
 #include "base/sys.h"
 #include "base/text.h"
+#include "cli/os/descriptors.h"
 #include "cli/os/detached.h"
 
 #define PATIENCE_NS (5 * STK_NS_PER_S) /* for all users together */
@@ -35,9 +36,7 @@ static bool is_marked(int directory, const char *name, uint32_t number, struct r
         out->uid = stat_.st_uid;
         out->gid = stat_.st_gid;
     }
-    if (fd >= 0) {
-        close(fd);
-    }
+    descriptor_close(fd);
     return marked;
 }
 
@@ -81,9 +80,7 @@ static void find(struct run_users *users, const char *directory, uint32_t number
     while (names != NULL && (entry = readdir(names)) != NULL) {
         look_at(users, directory, dirfd(names), entry->d_name, number);
     }
-    if (names != NULL) {
-        closedir(names);
-    }
+    directory_close(names);
 }
 
 /* ---- as one of them ---- */

@@ -138,9 +138,7 @@ static void drop_if_unused(const struct mapped *mapped, struct stk_transient *tr
         drop(mapped, transient, fd);
         return;
     }
-    if (fd >= 0) {
-        stk_sys_close(fd);
-    }
+    stk_sys_close_opened(fd);
 }
 
 static void close_if_unused(const struct mapped *mapped, struct stk_transient *transient, int *fd)
@@ -189,9 +187,7 @@ static void drop_for_good(const struct mapped *mapped, struct stk_transient *tra
     int fd = open_entry(mapped, transient);
     int64_t blocks = unlink_entry(mapped, transient);
     bool held = fd >= 0 ? lease_finds_open(fd) : fd != -ENOENT;
-    if (fd >= 0) {
-        stk_sys_close(fd);
-    }
+    stk_sys_close_opened(fd);
     give_back(mapped, transient, held ? 0 : blocks);
 }
 

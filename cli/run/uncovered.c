@@ -13,6 +13,7 @@
 #include "base/path.h"
 #include "base/sys.h"
 #include "cache/catalogue/home.h"
+#include "cli/os/descriptors.h"
 #include "cli/out/say.h"
 
 #define OFTEN_NS   (10 * STK_NS_PER_S) /* looks are frequent so long, then rarer */
@@ -145,9 +146,7 @@ static bool is_read_file(int directory, const char *number)
                 (link.st_mode & 0600) == 0400 &&
                 stk_sys_statx(fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_TYPE, &file) == 0 &&
                 S_ISREG(file.stx_mode);
-    if (fd >= 0) {
-        close(fd);
-    }
+    descriptor_close(fd);
     return good;
 }
 
@@ -169,9 +168,7 @@ static void look_at_process(const struct request *request, long pid)
             }
         }
     }
-    if (numbers != NULL) {
-        closedir(numbers);
-    }
+    directory_close(numbers);
 }
 
 static void look_below(const struct request *request, long pid, unsigned *tasks);
@@ -184,9 +181,7 @@ static void look_at_children(const struct request *request, const char *path, un
         look_at_process(request, child);
         look_below(request, child, tasks);
     }
-    if (children != NULL) {
-        fclose(children);
-    }
+    file_close(children);
 }
 
 /* Looks at all processes that this one, or a thread of it, has started. */
@@ -203,9 +198,7 @@ static void look_below(const struct request *request, long pid, unsigned *tasks)
             look_at_children(request, path, tasks);
         }
     }
-    if (threads != NULL) {
-        closedir(threads);
-    }
+    directory_close(threads);
 }
 
 void uncovered_look(const struct request *request, bool served, int64_t since_ns)

@@ -14,6 +14,7 @@
 #include "base/samples.h"
 #include "cache/big/blocks.h"
 #include "cache/entry/draft.h"
+#include "cli/os/descriptors.h"
 
 #define FOREIGN_DRAFT_S 3600
 
@@ -30,9 +31,7 @@ static bool has_table(const char *home, const char *name)
         found = strlen(entry->d_name) > STK_BIG_BLOCKS_KEY_DIGITS + STK_ENTRY_DIGITS &&
                 strncmp(entry->d_name + STK_BIG_BLOCKS_KEY_DIGITS, name, STK_ENTRY_DIGITS) == 0;
     }
-    if (tables != NULL) {
-        closedir(tables);
-    }
+    directory_close(tables);
     return found;
 }
 
@@ -81,9 +80,7 @@ static void remove_drafts(const char *home, const struct stk_tier *tier, draft_j
             stk_tier_free(tier->shared, stat_.st_blocks, 1);
         }
     }
-    if (drafts != NULL) {
-        closedir(drafts);
-    }
+    directory_close(drafts);
 }
 
 void drafts_remove_dead(const char *home, const struct stk_tier *tier)

@@ -18,6 +18,7 @@
 #include "cache/entry/draft.h"
 #include "cache/origin/entry_name.h"
 #include "cache/tier/ledger.h"
+#include "cli/os/descriptors.h"
 #include "cli/os/team_walk.h"
 
 static void root_path(char *out, size_t bytes, const char *tier_home, const char *root)
@@ -87,9 +88,7 @@ static void search_in(struct search *search)
             search_below(search, entry->d_name);
         }
     }
-    if (names != NULL) {
-        closedir(names);
-    }
+    directory_close(names);
 }
 
 void entries_each_root(const char *tier_home,
@@ -146,9 +145,7 @@ void entries_origin(const char *tier_home, const char *root, char *out, size_t b
     if (fd >= 0 && stk_sys_fstat(fd, &stat_) == 0 && S_ISREG(stat_.st_mode)) {
         got = stk_sys_read(fd, out, bytes - 1);
     }
-    if (fd >= 0) {
-        stk_sys_close(fd);
-    }
+    stk_sys_close_opened(fd);
     out[got > 0 ? got : 0] = '\0';
 }
 
@@ -202,9 +199,7 @@ static void remove_versions(const char *directory, const char *leaf, struct remo
             remove_one(removed, dirfd(entries), name, 0, &stat_);
         }
     }
-    if (entries != NULL) {
-        closedir(entries);
-    }
+    directory_close(entries);
 }
 
 static void remove_directory(const char *path, struct removed *removed)
@@ -235,12 +230,8 @@ static bool is_of_tier(const char *tier_home, const char *path)
     int fd = home < 0 ? home
                       : stk_sys_open_beneath(home, path + strlen(tier_home) + 1,
                                              O_PATH | O_NOFOLLOW | O_CLOEXEC);
-    if (fd >= 0) {
-        stk_sys_close(fd);
-    }
-    if (home >= 0) {
-        stk_sys_close(home);
-    }
+    stk_sys_close_opened(fd);
+    stk_sys_close_opened(home);
     return fd != -ELOOP && fd != -EXDEV;
 }
 
@@ -346,7 +337,5 @@ void entries_remove_old(const char *tier_home, atomic_bool *stop)
             rmdir(path);
         }
     }
-    if (roots != NULL) {
-        closedir(roots);
-    }
+    directory_close(roots);
 }

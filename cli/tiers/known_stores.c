@@ -12,6 +12,7 @@
 #include "base/samples.h"
 #include "base/walk.h"
 #include "cache/catalogue/budget.h"
+#include "cli/os/descriptors.h"
 #include "cli/out/say.h"
 #include "cli/tiers/known_list.h"
 
@@ -93,9 +94,7 @@ static void each_of(const char *directory,
             close(table);
         }
     }
-    if (names != NULL) {
-        closedir(names);
-    }
+    directory_close(names);
 }
 
 static void measure(const char *path, bool used, void *context)

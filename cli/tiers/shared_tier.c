@@ -14,6 +14,7 @@
 #include "base/sys.h"
 #include "cache/entry/checksum.h"
 #include "cache/origin/buffer.h"
+#include "cli/os/descriptors.h"
 #include "cli/tiers/shared_tier_members.h"
 
 #define LEFT_S      3600
@@ -112,13 +113,6 @@ static int copy(int from, int to, uint64_t bytes, uint64_t *check)
     return error;
 }
 
-static void close_open(int fd)
-{
-    if (fd >= 0) {
-        stk_sys_close(fd);
-    }
-}
-
 DIR *shared_tier_list(int home, const char *directory)
 {
     int fd = stk_sys_openat(home, directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW, 0);
@@ -147,15 +141,13 @@ int shared_tier_look(const struct shared_tier *shared, const char *path, uint64_
     name_entry(path, name);
     int home = stk_home_open(shared->home);
     int error = home < 0 ? home : stk_sys_fstatat(home, name, &stat_, AT_SYMLINK_NOFOLLOW);
-    close_open(home);
+    stk_sys_close_opened(home);
     if (error == 0 && S_ISREG(stat_.st_mode) && stat_.st_uid == geteuid() &&
         (uint64_t)stat_.st_size == bytes + sizeof(struct seal)) {
         return 0;
     }
     int from = open_next(shared, &next, name, bytes);
-    if (from >= 0) {
-        stk_sys_close(from);
-    }
+    stk_sys_close_opened(from);
     return from >= 0 ? 0 : error != 0 ? error : -ENOENT;
 }
 
@@ -183,7 +175,7 @@ int shared_tier_fetch(const struct shared_tier *shared, struct shared_tier_entry
     int home = stk_home_open(shared->home);
     int flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW;
     int from = home < 0 ? home : stk_sys_openat(home, name, flags, 0);
-    close_open(home);
+    stk_sys_close_opened(home);
     int error = from < 0 ? from : copy_sealed(from, entry, to, check);
     while (error != 0 && (from = open_next(shared, &next, name, entry->bytes)) >= 0) {
         error = copy_sealed(from, entry, to, check);
@@ -297,7 +289,7 @@ int shared_tier_publish(const struct shared_tier *shared, const struct shared_ti
     int error = write_draft(home, draft, entry, from, for_members ? 0640 : 0600);
     error = error == 0 ? place_in_directory(shared, home, draft, name, repairs) : error;
     stk_sys_unlinkat(home, draft, 0); /* unless it was renamed */
-    close_open(home);
+    stk_sys_close_opened(home);
     return error;
 }
 
@@ -309,7 +301,7 @@ static int read_back(int home, const char *name, const char *text, size_t bytes)
     char back[16] = "";
     int fd = stk_sys_openat(home, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW, 0);
     int error = fd < 0 ? fd : read_all(fd, back, bytes, 0);
-    close_open(fd);
+    stk_sys_close_opened(fd);
     return error != 0 ? error : memcmp(text, back, bytes) == 0 ? 0 : -EIO;
 }
 
@@ -357,7 +349,7 @@ int shared_tier_open(struct shared_tier *shared)
     }
     error = make_home(shared, home);
     error = error == 0 ? try_out(home) : error;
-    close_open(home);
+    stk_sys_close_opened(home);
     return serves_despite(error) ? 0 : error;
 }
 
@@ -365,7 +357,7 @@ int shared_tier_try(const struct shared_tier *shared)
 {
     int home = stk_home_open(shared->home);
     int error = home < 0 ? home : try_out(home);
-    close_open(home);
+    stk_sys_close_opened(home);
     return serves_despite(error) ? 0 : error;
 }
 
@@ -386,9 +378,7 @@ static void sweep_name(int home, const char *name, int64_t before_s)
             sweep_name(home, below, before_s);
         }
     }
-    if (names != NULL) {
-        closedir(names);
-    }
+    directory_close(names);
 }
 
 /* Compares times of the file server's clock only: this node's clock may differ. */
@@ -405,5 +395,5 @@ void shared_tier_sweep(const struct shared_tier *shared)
         stk_sys_close(fd);
         stk_sys_unlinkat(home, name, 0);
     }
-    close_open(home);
+    stk_sys_close_opened(home);
 }

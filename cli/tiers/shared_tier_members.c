@@ -12,6 +12,7 @@
 #include "base/sys.h"
 #include "base/text.h"
 #include "cache/catalogue/home.h"
+#include "cli/os/descriptors.h"
 
 #define MOST_HOMES 64
 #define MOST_NAMES 4096 /* members can litter the directory */
@@ -87,9 +88,7 @@ static void list_homes(int directory)
          i++) {
         members.count += parse_home(entry->d_name, &members.uids[members.count]);
     }
-    if (names != NULL) {
-        closedir(names);
-    }
+    directory_close(names);
 }
 
 /* Copies the members, listed not long ago. Returns their number. */
@@ -167,8 +166,6 @@ bool shared_tier_open_to_group(int at, const char *name, gid_t gid)
     bool ours = fd >= 0 && stk_sys_fstat(fd, &stat) == 0 && stat.st_uid == stk_sys_geteuid() &&
                 stat.st_gid == gid;
     bool open = ours && ((stat.st_mode & 07777) == HOME_MODE || set_mode(fd));
-    if (fd >= 0) {
-        stk_sys_close(fd);
-    }
+    stk_sys_close_opened(fd);
     return open;
 }

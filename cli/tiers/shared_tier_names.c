@@ -8,6 +8,7 @@
 
 #include "base/hash.h"
 #include "base/sys.h"
+#include "cli/os/descriptors.h"
 
 static uint64_t hash_of(const char *name)
 {
@@ -60,9 +61,7 @@ int shared_tier_names_list(const struct shared_tier *shared, const char *directo
     DIR *names = shared_tier_list(home, path);
     int error = names == NULL ? -errno : add_all(names, out);
     stk_sys_close(home);
-    if (names != NULL) {
-        closedir(names);
-    }
+    directory_close(names);
     if (out->count > 0) {
         qsort(out->hashes, out->count, sizeof *out->hashes, compare);
     }

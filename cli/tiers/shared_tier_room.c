@@ -45,9 +45,7 @@ static int say_more(const struct shared_tier *shared, int64_t more)
 {
     int home = stk_home_open(shared->home);
     int fd = home < 0 ? home : open_own(home);
-    if (home >= 0) {
-        stk_sys_close(home);
-    }
+    stk_sys_close_opened(home);
     if (fd < 0) {
         return fd;
     }
@@ -69,9 +67,7 @@ static int64_t sum_of(int directory, const char *name)
             sum += sound ? numbers[i] : 0;
         }
     }
-    if (fd >= 0) {
-        stk_sys_close(fd);
-    }
+    stk_sys_close_opened(fd);
     return sum > 0 ? sum : 0;
 }
 
@@ -82,9 +78,7 @@ static int sum_of_all(const struct shared_tier *shared, int64_t *sum)
     DIR *nodes = home >= 0 ? shared_tier_list(home, NODES) : NULL;
     int error = home < 0 ? home : nodes == NULL ? -errno : 0;
     *sum = 0;
-    if (home >= 0) {
-        stk_sys_close(home);
-    }
+    stk_sys_close_opened(home);
     if (nodes == NULL) {
         return error;
     }

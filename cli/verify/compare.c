@@ -199,12 +199,8 @@ static void compare_open(struct pair *pair, uint64_t copy_size, const struct stk
 
 static void close_pair(struct pair *pair)
 {
-    if (pair->copy >= 0) {
-        stk_sys_close(pair->copy);
-    }
-    if (pair->origin >= 0) {
-        stk_sys_close(pair->origin);
-    }
+    stk_sys_close_opened(pair->copy);
+    stk_sys_close_opened(pair->origin);
 }
 
 /* ---- dropping ---- */
@@ -346,9 +342,7 @@ static void compare_names(const struct pair *pair, const char *entry,
             differs(out, "has other names", 0);
         }
     }
-    if (fd >= 0) {
-        stk_sys_close(fd);
-    }
+    stk_sys_close_opened(fd);
 }
 
 void compare_listing(struct stk_cache *cache, const char *entry, const char *origin,

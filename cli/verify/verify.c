@@ -21,6 +21,7 @@
 #include "cache/origin/entry_name.h"
 #include "cli/args/covered_paths.h"
 #include "cli/fill/progress.h"
+#include "cli/os/descriptors.h"
 #include "cli/out/say.h"
 #include "cli/tiers/entries.h"
 #include "cli/tiers/known_tiers.h"
@@ -215,9 +216,7 @@ static void visit_tables(void)
     while (tables != NULL && (entry = readdir(tables)) != NULL) {
         meet_table(entry->d_name);
     }
-    if (tables != NULL) {
-        closedir(tables);
-    }
+    directory_close(tables);
     compare_queue_wait();
 }
 

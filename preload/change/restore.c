@@ -119,9 +119,7 @@ static bool replace_by(int origin, struct open_description *opened, off_t before
                        const struct stat *entry)
 {
     bool done = origin >= 0 && opened->old >= 0 && put_in_place(opened, before, origin, entry);
-    if (origin >= 0) {
-        stk_sys_close(origin);
-    }
+    stk_sys_close_opened(origin);
     if (done) {
         catch_up(opened);
         stk_walk("/proc/self/fd", follow, opened);
@@ -135,9 +133,7 @@ static bool replace_fd(int fd, int origin, const struct stat *entry)
 {
     struct open_description opened = {.old = stk_sys_dup_high(fd), .number = fd};
     bool done = replace_by(origin, &opened, stk_sys_lseek(fd, 0, SEEK_CUR), entry);
-    if (opened.old >= 0) {
-        stk_sys_close(opened.old);
-    }
+    stk_sys_close_opened(opened.old);
     return done;
 }
 
@@ -260,9 +256,7 @@ static void restore_map(const struct restoring *restoring, const struct mapped_r
     if (origin < 0 || !remap(map, origin)) {
         stk_run_count(&restoring->cache->run, STK_RUN_COUNTER(stale), 1);
     }
-    if (origin >= 0) {
-        stk_sys_close(origin);
-    }
+    stk_sys_close_opened(origin);
 }
 
 /* Replaces each "\012" by the line feed of the name, in place. */
@@ -307,9 +301,7 @@ static void restore_maps(const struct restoring *restoring)
     if (buffer != NULL) {
         stk_sys_munmap(buffer, MAPS_BYTES);
     }
-    if (fd >= 0) {
-        stk_sys_close(fd);
-    }
+    stk_sys_close_opened(fd);
 }
 
 /* Apart, since it needs much stack. */
