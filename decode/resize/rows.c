@@ -32,18 +32,38 @@ int stk_rows_open_image(struct stk_rows *rows, struct stk_workspace *workspace,
     return make_band(rows, workspace, pixels);
 }
 
-static void expand(uint8_t *out, const uint8_t *in, uint32_t channels, uint32_t pixels)
+static void expand_grey(uint8_t *out, const uint8_t *in, size_t pixels)
+{
+    for (size_t p = 0; p < pixels; p++) {
+        memset(out + 4 * p, in[p], 3);
+        out[4 * p + 3] = 255;
+    }
+}
+
+/* Pixels of three bytes are loaded with the first byte of the next pixel, but for the last one. */
+static void expand_rgb(uint8_t *out, const uint8_t *in, size_t pixels)
+{
+    static const uint8_t last[4] = {0, 0, 0, 255};
+    uint32_t fourth, pixel;
+    memcpy(&fourth, last, sizeof fourth);
+    for (size_t p = 0; p + 1 < pixels; p++) {
+        memcpy(&pixel, in + 3 * p, sizeof pixel);
+        pixel |= fourth;
+        memcpy(out + 4 * p, &pixel, sizeof pixel);
+    }
+    memcpy(out + 4 * (pixels - 1), in + 3 * (pixels - 1), 3);
+    out[4 * pixels - 1] = 255;
+}
+
+/* Writes a row of at least one pixel as four bytes a pixel. */
+static void expand(uint8_t *out, const uint8_t *in, uint32_t channels, size_t pixels)
 {
     if (channels == 4) {
-        memcpy(out, in, 4 * (size_t)pixels);
-        return;
-    }
-    for (size_t p = 0; p < pixels; p++) {
-        const uint8_t *pixel = in + channels * p;
-        out[4 * p] = pixel[0];
-        out[4 * p + 1] = channels == 1 ? pixel[0] : pixel[1];
-        out[4 * p + 2] = channels == 1 ? pixel[0] : pixel[2];
-        out[4 * p + 3] = 255;
+        memcpy(out, in, 4 * pixels);
+    } else if (channels == 3) {
+        expand_rgb(out, in, pixels);
+    } else {
+        expand_grey(out, in, pixels);
     }
 }
 

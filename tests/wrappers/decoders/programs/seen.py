@@ -119,7 +119,8 @@ def torchvision_arguments(library, directory):
         (io.decode_image, data, None), (io.read_image, name, "RGB"), (io.read_image, name, mode.RGB, 1),
         (io.read_image, name, mode.RGB, True, 2), (io.decode_jpeg, data, mode.GRAY_ALPHA))
     ] + [outcome(io.read_image, path=name), outcome(io.read_image, name, mode=mode.GRAY), outcome(io.read_image, mode=mode.RGB),
-         outcome(io.decode_image, input=data, mode=mode.RGB), outcome(io.decode_image, data, colour=1)]
+         outcome(io.decode_image, input=data, mode=mode.RGB), outcome(io.decode_image, data, colour=1),
+         outcome(io.decode_image, data, input=data), outcome(io.decode_jpeg, data, mode.RGB, mode=mode.RGB)]
 
 
 @case("torchvision")

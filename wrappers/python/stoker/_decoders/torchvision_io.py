@@ -11,6 +11,7 @@ from .library import GREY, RGB, Library, Way
 from .replaced import tried
 
 _plain = {}  # torchvision's own functions
+_signatures = {}  # {a function's name: (the names of its parameters, {name: default})}
 _library = None
 
 _MODES = {0: Way(RGB, GREY, False), 1: Way(GREY, GREY, False), 3: Way(RGB, RGB, False)}
@@ -30,7 +31,7 @@ class _TorchVision(Library):
     def __init__(self):
         super().__init__()
         self.ways = {str(mode): way for mode, way in _MODES.items()}
-        if _takes("decode_jpeg", "apply_exif_orientation"):
+        if "apply_exif_orientation" in _signatures["decode_jpeg"][0]:
             self.ways.update((f"{mode}t", Way(way.colour, way.grey, True)) for mode, way in _MODES.items())
 
     def about(self):
@@ -57,9 +58,9 @@ class _TorchVision(Library):
                 image.is_contiguous(), image.contiguous().numpy().tobytes())
 
 
-def _takes(name, argument):
-    code = _plain[name].__code__
-    return argument in code.co_varnames[:code.co_argcount]
+def _signature(plain):
+    names = plain.__code__.co_varnames[:plain.__code__.co_argcount]
+    return names, dict(zip(names[len(names) - len(plain.__defaults__):], plain.__defaults__))
 
 
 # ---- the functions ----
@@ -67,13 +68,14 @@ def _takes(name, argument):
 class _Call:
     """The arguments of a call by their names."""
 
+    __slots__ = ("values", "is_known")
+
     def __init__(self, name, arguments, named):
-        plain = _plain[name]
-        names = plain.__code__.co_varnames[:plain.__code__.co_argcount]
-        self.values = dict(zip(names[len(names) - len(plain.__defaults__):], plain.__defaults__))
-        self.values.update(zip(names, arguments))
-        self.values.update(named)
-        self.is_known = len(arguments) <= len(names) and self.values.keys() == set(names)
+        names, defaults = _signatures[name]
+        given = dict(zip(names, arguments))
+        self.values = {**defaults, **given, **named}
+        self.is_known = (len(given) == len(arguments) and given.keys().isdisjoint(named)
+                         and self.values.keys() == set(names))
 
     def way(self):
         """Returns the name of the way, or None."""
@@ -152,6 +154,7 @@ def install():
     if _plain or None in codes or not all(_KNOWN.issuperset(code.co_names) for code in codes):
         return
     _plain.update(functions)
+    _signatures.update((name, _signature(functions[name])) for name in _NAMES)
     if hasattr(torch.ops.image, "decode_jpeg"):
         _library = _TorchVision()
         for name, new in zip(_NAMES, (_decode_jpeg, _decode_image, _read_image)):
