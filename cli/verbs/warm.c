@@ -51,8 +51,8 @@ static void catch_signals(void)
 
 static void print_rates(const struct fill_figures *figures)
 {
-    if (figures->filled == 0 && figures->present > 0) {
-        say("%" PRIu64 " %s there: nothing was filled", figures->present,
+    if (figures->filled == 0) {
+        say("nothing was filled; %" PRIu64 " %s there", figures->present,
             plural(figures->present, "file was", "files were"));
         return;
     }

@@ -35,7 +35,7 @@ class Warmed:
         self.status, self.stderr = status, stderr
         told = re.search(r"^stoker: (\d+) files? \(.*\) filled in .*; (\d+) (?:was|were) there$", stderr,
                          re.M)
-        none = re.search(r"^stoker: (\d+) (?:file was|files were) there: nothing was filled$", stderr, re.M)
+        none = re.search(r"^stoker: nothing was filled; (\d+) (?:file was|files were) there$", stderr, re.M)
         assert told or none, stderr
         self.filled, self.present = (int(told[1]), int(told[2])) if told else (0, int(none[1]))
 

@@ -260,7 +260,7 @@ def test_a_file_system_that_gets_full(jobs, origin, file, build):
         wait_for(lambda: counted["read_bytes"] > 4 * MB)
         jobs.place.run(["sh", "-c", fill_up])
         stderr = process.communicate(timeout=60)[1]
-    assert "stoker: 0 files" in stderr and "not cached: 1 " in stderr, stderr
+    assert "stoker: nothing was filled" in stderr and "not cached: 1 " in stderr, stderr
     origin.fs.latency_ms = 0
     for _ in range(2):
         said = jobs.preloaded(["cmp", file[0], file[1]], file[0].parent, env=SMALL)
