@@ -6,16 +6,25 @@ from .tensor_tail import is_pillows
 _HANDED_ON = (int, float, str, bytes, bool, type(None))
 
 
-def run(transforms, inputs):
-    """Returns the result of these transforms of a v2.Compose for its inputs, or None if torchvision is to make it. The
-    inputs are (image, label, ...), or one such tuple, list or dict. If the transforms make no tensor, torchvision may
-    return the very object that was passed, so torchvision runs these."""
+def takes(inputs):
+    """Returns true if inputs of a v2.Compose are (image, label, ...), or one such tuple, list or dict."""
+    return _image_at(_parts(inputs)[1]) is not None
+
+
+def _parts(inputs):
+    """Returns (the container, its values)."""
     whole = inputs if len(inputs) > 1 else inputs[0]
-    parts = list(whole.values()) if type(whole) is dict else whole
-    at = _image_at(parts)
-    if at is None or not pipeline.make_tensor(transforms, exact.v2().Transform):
+    return whole, list(whole.values()) if type(whole) is dict else whole
+
+
+def run(transforms, inputs):
+    """Returns the result of these transforms of a v2.Compose for inputs that this module takes, or None if torchvision is to
+    make it. If the transforms make no tensor, torchvision may return the very object that was passed, so torchvision
+    runs these."""
+    if not pipeline.make_tensor(transforms, exact.v2().Transform):
         return None
-    results = list(parts)
+    whole, parts = _parts(inputs)
+    at, results = _image_at(parts), list(parts)
     results[at] = pipeline.run(transforms, parts[at])
     return dict(zip(whole, results)) if type(whole) is dict else type(whole)(results)
 

@@ -209,5 +209,5 @@ def _compose_v2(self, *inputs):
         return pipeline.run(self.transforms, inputs[0])
     if not inputs:
         return PLAIN["compose_v2"](self)
-    result = rng.as_one(others.run, self.transforms, inputs)
+    result = rng.as_one(others.run, self.transforms, inputs) if attempt(others.takes, inputs) else None
     return among.run(self.transforms, inputs) if result is None else result
