@@ -62,6 +62,8 @@ def to_tensor_with_another_default():
 def normalize():
     tensors = [torch.rand(3, 9, 8), torch.rand(1, 9, 8), torch.rand(2, 3, 9, 8), torch.rand(9, 8),
                torch.rand(3, 9, 8).double(), torch.rand(9, 8, 3).permute(2, 0, 1),
+               *(torch.rand(*shape).permute(2, 0, 1) for shape in ((1, 8, 3), (9, 1, 3), (1, 1, 3), (9, 8, 1), (2, 2, 2))),
+               torch.rand(9, 8, 4).permute(2, 0, 1)[:3], torch.rand(9, 8, 3).permute(2, 0, 1)[:, 2:5],
                torch.rand(3, 1, 1).expand(3, 9, 8), torch.zeros(3, 4, 4, dtype=torch.uint8),
                torch.rand(3, 0, 8), numpy.zeros((3, 4, 4))]
     values = [VALUES, ([0.5], [0.25]), (0.5, 0.25), ([0.5] * 2, [0.5] * 2), ([0.5], [0]),

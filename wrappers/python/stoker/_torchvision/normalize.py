@@ -33,10 +33,20 @@ def _constants_for(mean, std):
     return found
 
 
+def _is_of_planes(tensor):
+    _, height, width = tensor.shape
+    return tensor.stride() == (height * width, width, 1)
+
+
+def _is_of_pixels(tensor):
+    """Returns true for the order of an image's pixels, which torch's operations keep, unless the tensor is thin."""
+    channels, height, width = tensor.shape
+    return tensor.stride() == (1, channels * width, channels) and min(channels, height, width) > 1
+
+
 def _is_plain(tensor):
     return (type(tensor) is torch.Tensor and tensor.dtype is torch.float32 and tensor.ndim == 3
-            and tensor.device.type == "cpu" and tensor.stride() == (tensor.shape[1] * tensor.shape[2], tensor.shape[2], 1)
-            and not tensor.requires_grad and not torch.jit.is_tracing() and not exact.is_compiling())
+            and tensor.device.type == "cpu" and (_is_of_planes(tensor) or _is_of_pixels(tensor)) and not tensor.requires_grad and not torch.jit.is_tracing() and not exact.is_compiling())
 
 
 def normalized(tensor, mean, std):
@@ -46,5 +56,5 @@ def normalized(tensor, mean, std):
     constants = _constants_for(mean, std)
     if constants is None or any(len(each) not in (1, tensor.shape[0]) for each in constants):
         return None
-    row = rows.empty(tuple(tensor.shape), torch.float32)
+    row = rows.empty(tuple(tensor.shape), torch.float32) if _is_of_planes(tensor) else None
     return torch.sub(tensor, constants[0], out=row).div_(constants[1])
