@@ -1,25 +1,38 @@
 #include "cache/origin/buffer.h"
 
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <sys/mman.h>
 
 #include "base/sys.h"
 
-static _Atomic(char *) spare;
+static _Atomic(char *) spares[STK_BUFFERS_KEPT];
 
 char *stk_buffer_take(void)
 {
-    char *taken = atomic_exchange(&spare, NULL);
+    char *taken = NULL;
+    for (unsigned i = 0; i < STK_BUFFERS_KEPT && taken == NULL; i++) {
+        taken = atomic_load(&spares[i]) != NULL ? atomic_exchange(&spares[i], NULL) : NULL;
+    }
     return taken != NULL ? taken
                          : stk_sys_mmap(STK_BUFFER_BYTES, PROT_READ | PROT_WRITE,
                                         MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 }
 
-void stk_buffer_put(char *buffer)
+static bool keep(_Atomic(char *) *spare, char *buffer)
 {
     char *none = NULL;
-    if (!atomic_compare_exchange_strong(&spare, &none, buffer)) {
+    return atomic_compare_exchange_strong(spare, &none, buffer);
+}
+
+void stk_buffer_put(char *buffer)
+{
+    unsigned i = 0;
+    while (i < STK_BUFFERS_KEPT && !keep(&spares[i], buffer)) {
+        i++;
+    }
+    if (i == STK_BUFFERS_KEPT) {
         stk_sys_munmap(buffer, STK_BUFFER_BYTES);
     }
 }

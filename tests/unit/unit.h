@@ -44,6 +44,7 @@ Suite *suite_writes(void);
 Suite *suite_memory(void);
 Suite *suite_kernel(void);
 Suite *suite_listing(void);
+Suite *suite_buffer(void);
 Suite *suite_mounts(void);
 Suite *suite_options(void);
 Suite *suite_path(void);
