@@ -156,6 +156,21 @@ static void look_what_is_kept(const struct group *group, uint64_t bytes, uint64_
     }
 }
 
+/* Returns true if the command opens files such as this one, by which FUSE drops what is under way.
+ */
+static bool may_drop(const struct group *group)
+{
+    const struct stk_big_queue *queue = stk_run_big_queue(&group->cache->run);
+    return group->big->root->is_fuse && queue != NULL && atomic_load(&queue->finished) != 0;
+}
+
+/* Returns true if the kernel keeps what is asked for until it is read. */
+static bool is_worth_asking(const struct group *group)
+{
+    return atomic_load(&group->big->kept) == STK_BIG_KEPT &&
+           (!may_drop(group) || atomic_load(&group->big->blocks.table->opened) != 0);
+}
+
 /* Asks for one of the blocks in pieces, which the kernel sends for all at once. */
 static void ask_for(struct group *group, unsigned i)
 {
@@ -166,7 +181,7 @@ static void ask_for(struct group *group, unsigned i)
     group->unread[i] = !atomic_load(&group->big->streamed) &&
                        stk_sys_count_cached_in(fd, (off_t)at, (off_t)(end - at)) == 0;
     group->asked = i + 1;
-    if (atomic_load(&group->big->kept) == STK_BIG_KEPT) {
+    if (is_worth_asking(group)) {
         for (; at < end; at += PIECE_BYTES) {
             uint64_t bytes = end - at < PIECE_BYTES ? end - at : PIECE_BYTES;
             stk_sys_fadvise(fd, (off_t)at, (off_t)bytes, POSIX_FADV_WILLNEED);
@@ -174,13 +189,10 @@ static void ask_for(struct group *group, unsigned i)
     }
 }
 
-/* Returns how many blocks are asked for ahead of the one that is copied. Where the command is about
- * to open the file, by which FUSE drops what is under way: none. */
+/* Returns how many blocks are asked for ahead of the one that is copied. */
 static unsigned count_ahead(const struct group *group)
 {
-    const struct stk_big_queue *queue = stk_run_big_queue(&group->cache->run);
-    bool drops = group->big->root->is_fuse && queue != NULL && atomic_load(&queue->finished) != 0;
-    return drops ? 0 : AHEAD;
+    return may_drop(group) ? 0 : AHEAD;
 }
 
 static bool is_on_disk(const struct stk_big_blocks *blocks)

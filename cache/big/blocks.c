@@ -12,7 +12,7 @@
 #include "cache/catalogue/shared_file.h"
 #include "cache/origin/entry_name.h"
 
-#define MAGIC       UINT64_C(0x32302d6769626b74) /* changes with the layout */
+#define MAGIC       UINT64_C(0x33302d6769626b74) /* changes with the layout */
 #define HEAD_BYTES  4096
 #define PAGE_BYTES  4096
 #define MOST_BLOCKS (UINT64_C(1) << 24) /* a table of 128 MiB */

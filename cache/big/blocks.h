@@ -38,6 +38,7 @@ struct stk_big_blocks_table {
     _Atomic uint32_t gone;       /* 1: the block file is gone */
     _Atomic uint32_t whole;      /* 1: it has become the entry */
     _Atomic uint32_t passed;     /* 1: the file is a database: cache/origin/database.h */
+    _Atomic uint32_t opened;     /* 1: the command has the file open, to complete it */
     _Atomic uint32_t refused;    /* generation of the budget that had no room, plus 1 */
     _Atomic uint64_t there;      /* no block before this one is missing */
     _Atomic int64_t paid_blocks; /* of 512 bytes */

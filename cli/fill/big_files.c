@@ -203,6 +203,7 @@ static enum big_taken take(const struct stk_place *place, const struct opened *o
     struct big_work *work = find(opened->record, blocks->stamp);
     work = work != NULL ? work : make(place, opened, blocks);
     if (work != NULL) {
+        atomic_store(&blocks->table->opened, 1);
         add_asker(work, file);
         pthread_cond_broadcast(&pool.changed);
     }

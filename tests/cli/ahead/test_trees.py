@@ -101,6 +101,16 @@ def test_the_next_shards(jobs, origin, shards, readers):
     assert counted.counts()["read_bytes"] <= 1.02 * SHARDS * SHARD
 
 
+def test_what_is_under_way_when_the_command_opens_a_file(jobs, origin, session_origin):
+    """Such an open has the kernel drop it. With whole blocks that would be some MiB of these files."""
+    count, size = 4, 19 << 20
+    data = session_origin.files("records", count, size)[1]
+    origin.fs.latency_ms = 1
+    with origin.fs.counting() as counted:
+        jobs.run(streams(data, 2), path=data, timeout=300)
+    assert counted.counts()["read_bytes"] - count * size <= FORGOTTEN // 2
+
+
 def test_parts_of_files_are_no_stream(jobs, origin, shards):
     """The other files are not read."""
     files = SHARDS // 3
