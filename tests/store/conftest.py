@@ -10,8 +10,7 @@ from checkout import BUILD, ROOT
 
 HERE = pathlib.Path(__file__).resolve().parent
 
-from covered import place, scratch, session_scratch  # noqa: F401
-from jobs import Jobs
+from covered import build, jobs, place, scratch, session_scratch  # noqa: F401
 from slow_origin import origin, session_origin  # noqa: F401
 
 PROGRAMS = HERE / "programs"
@@ -23,13 +22,8 @@ def pytest_collection_modifyitems(items):
             item.add_marker(pytest.mark.skip(reason="the store is not built: liblmdb-dev"))
 
 
-@pytest.fixture(scope="session")
-def build():
-    return BUILD
-
-
 @pytest.fixture
-def data(scratch):
+def data(scratch):  # noqa: F811
     """A covered directory."""
     path = scratch / "data"
     path.mkdir()
@@ -38,12 +32,7 @@ def data(scratch):
 
 
 @pytest.fixture
-def jobs(place, build, scratch):
-    return Jobs(place, build, scratch)
-
-
-@pytest.fixture
-def tier(place, jobs, scratch):
+def tier(place, jobs, scratch):  # noqa: F811
     """A tmpfs of its own: the catalogue, which lies in /dev/shm, is not paid for there."""
     path = scratch / "tier"
     path.mkdir()

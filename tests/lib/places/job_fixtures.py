@@ -13,8 +13,8 @@ from importlib import metadata
 import pytest
 
 import slowfs
-from checkout import BUILD, ROOT
-from jobs import Jobs
+from checkout import ROOT
+from covered import build, jobs  # noqa: F401
 from skipping import isolated_or_skip
 from slow_origin import origin, session_origin  # noqa: F401
 
@@ -27,11 +27,6 @@ def pytest_configure():
     signal.signal(signal.SIGINT, signal.default_int_handler)
     signal.signal(signal.SIGHUP, signal.SIG_DFL)
     signal.signal(signal.SIGQUIT, signal.SIG_DFL)
-
-
-@pytest.fixture(scope="session")
-def build():
-    return BUILD
 
 
 @pytest.fixture(scope="session")
@@ -81,18 +76,13 @@ def place(session_origin):  # noqa: F811
 
 
 @pytest.fixture
-def jobs(place, build, scratch):
-    return Jobs(place, build, scratch)
-
-
-@pytest.fixture
 def as_root():
     if os.geteuid() != 0:
         pytest.skip("needs root")
 
 
 @pytest.fixture
-def far(data, build):
+def far(data, build):  # noqa: F811
     """A test's `data` far away, for all users. (Mounted before the place is made, which then has it.)"""
     with slowfs.SlowFS(data, binary=str(build / "slowfs"), allow_other=True) as fs:
         os.chmod(fs._directory, 0o755)
