@@ -6,6 +6,7 @@
     ahead_script.py webdataset DIRECTORY    the same by webdataset, with two workers
     ahead_script.py indexed DIRECTORY       files whose names are computed, by a DataLoader with two workers: the passes
                                             behind the first
+    ahead_script.py once DIRECTORY          the first pass of that
 
 It knows nothing of Stoker.
 """
@@ -96,20 +97,21 @@ class Indexed:
         return read_file(os.path.join(self.top, "n%04d" % directory, "%05d.jpg" % file))
 
 
-def read_indexed(top):
+def read_indexed(top, first=1, passes=PASSES):
+    """Returns the figures of the passes from that one on."""
     from torch.utils.data import DataLoader
 
     loader = DataLoader(Indexed(top), batch_size=32, shuffle=True, num_workers=WORKERS)
-    for number in range(PASSES):
-        if number == 1:
+    for number in range(passes):
+        if number == first:
             start, count, size = time.monotonic(), 0, 0
         for batch in loader:
-            if number > 0:
+            if number >= first:
                 count, size = count + len(batch), size + int(batch.sum())
     return count, size, time.monotonic() - start
 
 
 if __name__ == "__main__":
     kinds = {"indexed": read_indexed, "tree": read_tree, "shards": read_by_processes, "webdataset": read_by_webdataset,
-             "tfrecords": lambda top: read_by_processes(top, read_records)}
+             "once": lambda top: read_indexed(top, 0, 1), "tfrecords": lambda top: read_by_processes(top, read_records)}
     print(*kinds[sys.argv[1]](sys.argv[2]))

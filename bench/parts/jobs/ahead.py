@@ -6,6 +6,7 @@ import io
 import os
 import sys
 import tarfile
+import tempfile
 
 import ground
 from measure import QUICK, Table, ratio, times
@@ -45,11 +46,12 @@ def size_of(top):
                for name in names)
 
 
-def one_pass(slow, kind, tier):
-    """(bytes a second, bytes that storage gave for each byte of the files)."""
+def one_pass(slow, kind, tier, state=None):
+    """(bytes a second, bytes that storage gave for each byte of the files). `state`: where the command keeps what it
+    remembers of runs."""
     command = [sys.executable, SCRIPT, kind, slow.mountpoint]
     environment = ground.bare_environment()
-    environment.update(STOKER_MIN_AGE=ground.MIN_AGE_S)
+    environment.update(STOKER_MIN_AGE=ground.MIN_AGE_S, **({"XDG_STATE_HOME": state} if state else {}))
     if tier:
         command = [ground.STOKER, "run", "--path", slow.mountpoint, "--tier", tier, "--", *command]
     with slow.counting() as counted:
@@ -64,9 +66,19 @@ def one_start(slow, kind, tier):
     return [[plain], [ours], [plain_bytes], [our_bytes]]
 
 
-def add_rows(table, slow, kind, what, goal, most_bytes=None, epochs="epoch 1", tier="/dev/shm:4G"):
-    plain, ours, plain_bytes, our_bytes = ground.collect(times(STARTS),
-                                                         lambda: one_start(slow, kind, tier))
+def one_next_run(slow, kind, tier):
+    """A start whose run finds no cache, but what a run before it has kept of its samples."""
+    with tempfile.TemporaryDirectory() as state:
+        one_pass(slow, kind, tier, state)
+        ground.clear(slow.mountpoint)
+        ours, our_bytes = one_pass(slow, kind, tier, state)
+        ground.clear(slow.mountpoint)
+    plain, plain_bytes = one_pass(slow, kind, None)
+    return [[plain], [ours], [plain_bytes], [our_bytes]]
+
+
+def add_rows(table, slow, kind, what, goal, most_bytes=None, epochs="epoch 1", tier="/dev/shm:4G", start=one_start):
+    plain, ours, plain_bytes, our_bytes = ground.collect(times(STARTS), lambda: start(slow, kind, tier))
     scale = 1e-6
     mega = [[[rate * scale for rate in start] for start in lane] for lane in (ours, plain)]
     table.row(what + ", " + epochs, "MB/s", mega[0], mega[1], peer_name="without the library",
@@ -92,6 +104,8 @@ def measure():
         with slowfs.SlowFS(tree, latency_ms=5) as slow:
             add_rows(table, slow, "indexed", "names that are computed, data twice the tier, 5 ms", 5,
                      epochs="later epochs", tier="/dev/shm:%d" % (size_of(tree) // 2 + SET_ASIDE))
+            add_rows(table, slow, "once", "names that are computed, without a cache, 5 ms", 5, MOST_BYTES,
+                     epochs="the next run's epoch 1", start=one_next_run)
         with slowfs.SlowFS(shards, latency_ms=5) as slow:
             add_rows(table, slow, "shards", "tar files as streams, 5 ms", 4)
             if importlib.util.find_spec("webdataset") is not None:
