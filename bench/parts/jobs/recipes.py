@@ -17,7 +17,7 @@ RECIPES = {  # the goal of each, over plain
     "v2.Compose of (image, label)": 4, "v2 as documented, ToImage first": 5,
     "v2.Compose of (image, boxes)": 4,
     "torchvision.io.decode_image + v2": 4, "EXIF orientation 6, exif_transpose": 6, "PNG": 2.2, "progressive": 6,
-    "grey as RGB": 5, "functional calls, one by one": 6, "nn.Sequential of images": 5, "nn.Sequential of tensors": None,
+    "grey as RGB": 5, "functional calls, one by one": None, "nn.Sequential of images": None, "nn.Sequential of tensors": None,
     "segmentation, a mask as PNG": None,
     "np.array(Image.open())": None, "cv2.imread": None,
     "transformers, ViTImageProcessor": 4, "transformers, ViTImageProcessorPil": 4, "transformers, CLIPImageProcessor": 4,
