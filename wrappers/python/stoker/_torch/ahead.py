@@ -72,10 +72,12 @@ def _replace_index(kind):
 
     @functools.wraps(plain)
     def _next_index(self):
-        order = _order_of(self)
+        order = self.__dict__.get("_stoker_order", _NONE_YET)
+        if order is _NONE_YET or (order is not None and order.goes_on):
+            order = _order_of(self)
         index = plain(self)
-        if order is not None:
-            follow(order, index, getattr(self, "_tasks_outstanding", 0))
+        if order is not None and order.note(index):
+            _compare(order, index, getattr(self, "_tasks_outstanding", 0))
         return index
 
     @functools.wraps(reset)
@@ -89,7 +91,12 @@ def _replace_index(kind):
 
 def follow(order, index, outstanding):
     """Notes what a loader asks for next. `outstanding`: the batches that workers have not returned yet."""
-    if not call(order.follow, index, outstanding):
+    if order.note(index):
+        _compare(order, index, outstanding)
+
+
+def _compare(order, index, outstanding):
+    if not call(order.compare, index, outstanding):
         order.close()
 
 

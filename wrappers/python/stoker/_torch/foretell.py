@@ -5,6 +5,8 @@ from array import array
 from . import samplers
 from .plain import is_plain
 
+_INTS = {int}  # what nearly all batches consist of
+
 
 def order_of(iterator):
     """Returns the Foretold of an iterator that gives indices, one by one or in batches, or None if its order is unknown.
@@ -27,7 +29,7 @@ class Foretold:
         taken = array("q")
         for each in self._batches:
             batch = each if type(each) is list else (each,)
-            if not is_plain(batch, 1):
+            if set(map(type, batch)) != _INTS and not is_plain(batch, 1):
                 break
             taken.extend(batch)
             if len(taken) >= least:

@@ -98,18 +98,25 @@ class Order:
     def is_used_up(self):
         return self._foretold is not None and self._foretold.is_over and len(self._expected) <= len(self._new)
 
-    def follow(self, index, outstanding):
-        """Compares what the loader asks for with the order, many at a time, and sends more of the order. Returns true if
-        the pass is as it was foretold. `outstanding`: the batches that workers have not returned yet."""
-        batch = index if type(index) is list else (index,)
-        self._new += batch
-        if len(self._new) < _COMPARED and self._foretold is not None:
-            return True
+    def note(self, index):
+        """Notes what the loader asks for next. Returns true if it is time to compare(): each index costs as little as
+        can be."""
+        new = self._new
+        if type(index) is list:
+            new += index
+        else:
+            new.append(index)
+        return len(new) >= _COMPARED or self._foretold is None
+
+    def compare(self, index, outstanding):
+        """Compares what the loader has asked for with the order, and sends more of the order. Returns true if the pass is
+        as it was foretold. `index`: the last. `outstanding`: the batches that workers have not returned yet."""
+        batch = len(index) if type(index) is list else 1
         new, self._new = self._new, []
         if not any(each.is_open for each in self._files) or not self._is_as_foretold(new):
             return False
         self._asked += len(new)
-        self._send(max(0, self._asked - outstanding * len(batch) - len(batch)))
+        self._send(max(0, self._asked - (outstanding + 1) * batch))
         for each in self.rests:
             each.follow(new)
         return True
