@@ -405,6 +405,20 @@ static bool may_remember(struct stk_cache *cache, const struct stk_place *place,
     return true;
 }
 
+/* Returns a fill of this record without an origin. The record may be none. */
+static struct stk_fill fill_of(struct stk_cache *cache, const struct stk_place *place,
+                               uint32_t record, const struct stk_identity *identity,
+                               char entry[STK_PATH_BYTES])
+{
+    return (struct stk_fill){.cache = cache,
+                             .place = place,
+                             .record = stk_catalogue_record(&cache->catalogue, record),
+                             .number = record,
+                             .identity = identity,
+                             .origin = {.fd = -1},
+                             .build = {.cache = cache, .place = place, .path = entry}};
+}
+
 /* Prepares the build of the entry. Returns false, with the reason in the outcome, if the version
  * may not be cached; a LARGE one may have an entry. */
 static bool begin_build(struct stk_fill *fill, struct stk_outcome *outcome)
@@ -440,14 +454,9 @@ bool stk_cache_fill(struct stk_cache *cache, const struct stk_place *place, int 
         return false;
     }
     outcome->record = stk_versions_remember(cache, place, &identity);
-    struct stk_fill fill = {.cache = cache,
-                            .place = place,
-                            .record = stk_catalogue_record(&cache->catalogue, outcome->record),
-                            .number = outcome->record,
-                            .identity = &identity,
-                            .origin = {.fd = origin_fd, .dev = identity.dev, .ino = identity.ino},
-                            .opened_ns = opened_ns,
-                            .build = {.cache = cache, .place = place, .path = entry}};
+    struct stk_fill fill = fill_of(cache, place, outcome->record, &identity, entry);
+    fill.origin = (struct stk_origin){.fd = origin_fd, .dev = identity.dev, .ino = identity.ino};
+    fill.opened_ns = opened_ns;
     if (fill.record == NULL || !begin_build(&fill, outcome)) {
         return false;
     }
@@ -467,14 +476,8 @@ bool stk_cache_fetch(struct stk_cache *cache, const struct stk_place *place,
         return false;
     }
     outcome->record = stk_freshness_remember(cache, place, &look);
-    struct stk_fill fill = {.cache = cache,
-                            .place = place,
-                            .record = stk_catalogue_record(&cache->catalogue, outcome->record),
-                            .number = outcome->record,
-                            .identity = &identity,
-                            .origin = {.fd = -1},
-                            .unopened = true,
-                            .build = {.cache = cache, .place = place, .path = entry}};
+    struct stk_fill fill = fill_of(cache, place, outcome->record, &identity, entry);
+    fill.unopened = true;
     if (fill.record == NULL || !stk_record_get_identity(fill.record, &identity) ||
         !begin_build(&fill, outcome)) {
         return false;
