@@ -131,7 +131,7 @@ $(DECODE_OBJECTS): NEEDS += -ffp-contract=off
 # Without libdeflate PNGs are Pillow's.
 $(B)/obj/decode/png/png.o: NEEDS += $(if $(DEFLATE_LIBS),-DSTK_HAS_DEFLATE)
 # Without it a compiler makes no vectors of loops that compare floats. No result depends on it.
-$(filter %/operations.o %/operations_avx2.o %/operations_avx512.o %/warp.o %/warp_avx2.o,$(DECODE_OBJECTS)): NEEDS += -fno-trapping-math
+$(filter %/operations.o %/operations_avx2.o %/operations_avx512.o %/warp.o %/warp_avx2.o %/warp_avx512.o,$(DECODE_OBJECTS)): NEEDS += -fno-trapping-math
 
 # ---- the device ----
 

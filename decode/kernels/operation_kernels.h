@@ -78,6 +78,6 @@ const struct stk_operations *stk_operations_select(void);
 extern const struct stk_operations stk_operations_plain;
 #if defined(__x86_64__)
 extern const struct stk_operations stk_operations_avx2, stk_operations_avx512;
-stk_warp_row stk_avx2_warp;
+stk_warp_row stk_avx2_warp, stk_avx512_warp;
 stk_look_up_row stk_avx512_look_up;
 #endif

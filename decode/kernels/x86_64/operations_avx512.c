@@ -9,7 +9,7 @@
 #endif
 #define LOOP    __attribute__((target("avx512f,avx512vl,avx512bw,avx512dq" WIDE))) static
 #define LANES   16
-#define WARP    stk_avx2_warp
+#define WARP    stk_avx512_warp
 #define LOOK_UP stk_avx512_look_up
 #include "decode/kernels/operation_loops.h"
 

@@ -1,145 +1,38 @@
-/* Warped images in AVX2: a pixel's four bytes are four doubles. */
+/* Warped images in AVX2. */
 #include <immintrin.h>
 
 #define TARGET __attribute__((target("avx2")))
 #include "decode/kernels/warp_loops.h"
 
-/* Numbers of two rows: four bands of each. */
-struct two_rows {
+typedef struct {
     __m256d first, second;
-};
+} two_rows;
 
-INNER struct two_rows doubles_of(__m128i words)
+INNER two_rows doubles_of(__m128i words)
 {
     __m256i wide = _mm256_cvtepi16_epi32(words);
-    return (struct two_rows){_mm256_cvtepi32_pd(_mm256_castsi256_si128(wide)),
-                             _mm256_cvtepi32_pd(_mm256_extracti128_si256(wide, 1))};
+    return (two_rows){_mm256_cvtepi32_pd(_mm256_castsi256_si128(wide)),
+                      _mm256_cvtepi32_pd(_mm256_extracti128_si256(wide, 1))};
 }
 
-INNER int32_t pixel_of(const uint8_t *row, size_t x)
+INNER two_rows rows_between(two_rows from, two_rows step, double part)
 {
-    int32_t pixel;
-    memcpy(&pixel, row + 4 * x, sizeof pixel);
-    return pixel;
+    __m256d parts = _mm256_set1_pd(part);
+    return (two_rows){_mm256_add_pd(from.first, _mm256_mul_pd(step.first, parts)),
+                      _mm256_add_pd(from.second, _mm256_mul_pd(step.second, parts))};
 }
 
-/* Returns true if `before` pixels before the place's in each direction, and `behind`, are there. */
-INNER bool is_inside(const struct place *at, int32_t before, int32_t behind)
+INNER __m256d first_of(two_rows rows)
 {
-    return at->x >= before && at->x + behind < (int32_t)at->warp->width && at->y >= before &&
-           at->y + behind < (int32_t)at->warp->height;
+    return rows.first;
 }
 
-/* Returns the four pixels from the one before the place's on, each as four bytes. */
-INNER __m128i pixels_at_edge(const struct place *at, int32_t below)
+INNER __m256d second_of(two_rows rows)
 {
-    uint32_t width = at->warp->width;
-    const uint8_t *row = row_at(at, below);
-    return _mm_setr_epi32(pixel_of(row, clip(at->x - 1, width)), pixel_of(row, clip(at->x, width)),
-                          pixel_of(row, clip(at->x + 1, width)),
-                          pixel_of(row, clip(at->x + 2, width)));
+    return rows.second;
 }
 
-INNER const uint8_t *pixel_inside(const struct place *at, int32_t behind, int32_t below)
-{
-    return at->warp->rows[at->y + below] + 4 * (ptrdiff_t)(at->x + behind);
-}
-
-INNER __m128i four_pixels(const struct place *at, int32_t below)
-{
-    return _mm_loadu_si128((const void *)pixel_inside(at, -1, below));
-}
-
-INNER __m128i two_pixels(const struct place *at, int32_t below)
-{
-    return _mm_loadl_epi64((const void *)pixel_inside(at, 0, below));
-}
-
-/* Rounds to zero within a byte. */
-INNER void store_colour(uint8_t *out, __m256d value)
-{
-    value = _mm256_min_pd(_mm256_max_pd(value, _mm256_setzero_pd()), _mm256_set1_pd(255.0));
-    __m128i bands = _mm256_cvttpd_epi32(value);
-    bands = _mm_packus_epi16(_mm_packs_epi32(bands, bands), bands);
-    uint32_t pixel = (uint32_t)_mm_cvtsi128_si32(bands), old;
-    memcpy(&old, out, sizeof old);
-    pixel = (pixel & 0xffffff) | (old & 0xff000000);
-    memcpy(out, &pixel, sizeof pixel);
-}
-
-INNER __m256d between(__m256d from, __m256d step, __m256d part)
-{
-    return _mm256_add_pd(from, _mm256_mul_pd(step, part));
-}
-
-/* Makes a pixel of two pixels each of two rows. */
-INNER void bilinear(uint8_t *out, const struct place *at, __m128i upper, __m128i lower)
-{
-    upper = _mm_cvtepu8_epi16(upper);
-    lower = _mm_cvtepu8_epi16(lower);
-    __m128i left = _mm_unpacklo_epi64(upper, lower), right = _mm_unpackhi_epi64(upper, lower);
-    struct two_rows from = doubles_of(left), step = doubles_of(_mm_sub_epi16(right, left));
-    __m256d dx = _mm256_set1_pd(at->dx);
-    __m256d first = between(from.first, step.first, dx);
-    __m256d second = between(from.second, step.second, dx);
-    store_colour(out, between(first, _mm256_sub_pd(second, first), _mm256_set1_pd(at->dy)));
-}
-
-INNER void make_bilinear(uint8_t *out, const struct place *at)
-{
-    if (is_inside(at, 0, 1)) {
-        bilinear(out, at, two_pixels(at, 0), two_pixels(at, 1));
-    } else {
-        bilinear(out, at, _mm_srli_si128(pixels_at_edge(at, 0), 4),
-                 _mm_srli_si128(pixels_at_edge(at, 1), 4));
-    }
-}
-
-/* Returns base + part * (second + part * (third + part * last)). */
-INNER __m256d cubic(__m256d base, __m256d second, __m256d third, __m256d last, __m256d part)
-{
-    return between(base, between(second, between(third, last, part), part), part);
-}
-
-/* Interpolates along two rows. All differences of bytes are exact. */
-INNER struct two_rows cubic_rows(const struct place *at, __m128i upper, __m128i lower)
-{
-    __m128i zero = _mm_setzero_si128();
-    __m128i first = _mm_unpacklo_epi8(upper, zero), second = _mm_unpacklo_epi8(lower, zero);
-    __m128i a = _mm_unpacklo_epi64(first, second), b = _mm_unpackhi_epi64(first, second);
-    first = _mm_unpackhi_epi8(upper, zero);
-    second = _mm_unpackhi_epi8(lower, zero);
-    __m128i c = _mm_unpacklo_epi64(first, second), d = _mm_unpackhi_epi64(first, second);
-    __m128i front = _mm_sub_epi16(a, b), back = _mm_sub_epi16(c, d);
-    __m128i both = _mm_add_epi16(front, back);
-    struct two_rows p1 = doubles_of(b), p2 = doubles_of(_mm_sub_epi16(c, a));
-    struct two_rows p3 = doubles_of(_mm_add_epi16(front, both));
-    struct two_rows p4 = doubles_of(_mm_sub_epi16(zero, both));
-    __m256d dx = _mm256_set1_pd(at->dx);
-    return (struct two_rows){cubic(p1.first, p2.first, p3.first, p4.first, dx),
-                             cubic(p1.second, p2.second, p3.second, p4.second, dx)};
-}
-
-INNER void bicubic(uint8_t *out, const struct place *at, struct two_rows upper,
-                   struct two_rows lower)
-{
-    __m256d a = upper.first, b = upper.second, c = lower.first, d = lower.second;
-    __m256d front = _mm256_sub_pd(a, b);
-    __m256d third = _mm256_sub_pd(_mm256_add_pd(_mm256_add_pd(front, front), c), d);
-    __m256d last = _mm256_add_pd(_mm256_sub_pd(_mm256_sub_pd(b, a), c), d);
-    store_colour(out, cubic(b, _mm256_sub_pd(c, a), third, last, _mm256_set1_pd(at->dy)));
-}
-
-INNER void make_bicubic(uint8_t *out, const struct place *at)
-{
-    if (is_inside(at, 1, 2)) {
-        bicubic(out, at, cubic_rows(at, four_pixels(at, -1), four_pixels(at, 0)),
-                cubic_rows(at, four_pixels(at, 1), four_pixels(at, 2)));
-    } else {
-        bicubic(out, at, cubic_rows(at, pixels_at_edge(at, -1), pixels_at_edge(at, 0)),
-                cubic_rows(at, pixels_at_edge(at, 1), pixels_at_edge(at, 2)));
-    }
-}
+#include "decode/kernels/x86_64/warp_pixels.h"
 
 bool stk_avx2_warp(uint8_t *out, const struct stk_warp *warp, uint32_t row, size_t count)
 {
