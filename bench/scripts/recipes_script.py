@@ -279,6 +279,26 @@ def yolo_val():
     return sample
 
 
+def cv2_png():
+    import cv2
+    return lambda path: cv2.imread(beside(path, PNG))
+
+
+def io_png():
+    from torchvision.io import read_image
+    return lambda path: read_image(beside(path, PNG))
+
+
+def by_imageio():
+    import imageio.v3
+    return lambda path: imageio.v3.imread(path)
+
+
+def by_skimage():
+    from skimage.io import imread
+    return lambda path: imread(path)
+
+
 def io_read_image():
     from torchvision.io import read_image
     return lambda path: read_image(path)
@@ -315,6 +335,8 @@ RECIPES = {"torchvision, ImageFolder": imagefolder, "webdataset's pil": webdatas
            "transformers, ViTImageProcessorPil": lambda: processed("ViTImageProcessorPil"),
            "transformers, CLIPImageProcessor": lambda: processed("CLIPImageProcessor"),
            "np.array(Image.open())": array_of_pillow,
+           "cv2.imread of a PNG": cv2_png, "torchvision.io.read_image of a PNG": io_png,
+           "imageio.imread": by_imageio, "skimage.io.imread": by_skimage,
            "cv2.imread": cv2_imread, "cv2.imread + RandomResizedCrop, as albumentations": cv2_usual,
            "cv2.imread + letterbox, as YOLO val": yolo_val,
            "torchvision.io.read_image": io_read_image,

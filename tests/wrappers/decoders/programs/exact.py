@@ -12,6 +12,7 @@ import pathlib
 import random
 import sys
 import tempfile
+import zlib
 
 ROOT = pathlib.Path(__file__).resolve().parents[4]
 if "stoker" not in os.environ.get("PYTHONPATH", ""):  # by hand
@@ -19,7 +20,7 @@ if "stoker" not in os.environ.get("PYTHONPATH", ""):  # by hand
     os.execv(sys.executable, [sys.executable, "-B", *sys.argv])
 
 import numpy  # noqa: E402
-from libraries import LIBRARIES, images  # noqa: E402
+from libraries import LIBRARIES, images, pngs  # noqa: E402
 from PIL import Image  # noqa: E402
 
 sys.path.insert(0, str(ROOT / "tests/decode"))
@@ -72,7 +73,34 @@ def other(rng, pixels):
     return stream.getvalue()
 
 
-def make(seed):
+def chunk(kind, data):
+    return len(data).to_bytes(4, "big") + kind + data + zlib.crc32(kind + data).to_bytes(4, "big")
+
+
+def png(rng, pixels):
+    """A PNG of any mode, mostly sound, now and then with a chunk of a kind that readers may heed."""
+    stream, height = io.BytesIO(), pixels.shape[0]
+    mode = rng.choice(("L", "RGB", "RGB", "RGBA", "P", "LA", "I;16"))  # torchvision's own crashes at some of one bit
+    image = Image.fromarray(pixels[:, :, 0].astype(numpy.uint16) * 257) if mode == "I;16" else \
+        Image.fromarray(pixels).convert(mode)
+    image.save(stream, "PNG", compress_level=rng.choice((0, 1, 6, 9)), optimize=rng.random() < 0.1)
+    data, more = stream.getvalue(), rng.choice((
+        b"", b"", b"", chunk(b"gAMA", b"\0\0\xb1\x8f"), chunk(b"sRGB", b"\0"), chunk(b"pHYs", b"\0" * 9),
+        chunk(b"pHYs", b"short"), chunk(b"tEXt", b"Title\0" + bytes(height)), chunk(b"prIv", b"more"), chunk(b"PRIV", b""),
+        chunk(b"sBIT", b"\3" * len(mode)), chunk(b"bKGD", b"\0" * 6), chunk(b"tRNS", b"\0\1" * len(mode)), chunk(b"IDAT", b""),
+        chunk(b"eXIf", b"MM\0*\0\0\0\x08\0\1\x01\x12\0\3\0\0\0\1\0\6\0\0\0\0\0\0")))
+    at = rng.choice((33, len(data) - 12, len(data)))
+    return data[:at] + more + data[at:]
+
+
+def with_wrong_sum(rng, data):
+    """A PNG whose check sum is wrong: the header's, or that of the first image data."""
+    at = data.index(b"IDAT")
+    behind = rng.choice((29, at + 4 + int.from_bytes(data[at - 4:at], "big")))
+    return data[:behind] + bytes([data[behind] ^ 1]) + data[behind + 1:]
+
+
+def make(seed, spoils_pngs):
     """The bytes of a case."""
     rng = random.Random(seed)
     size = random_size(rng)
@@ -81,15 +109,18 @@ def make(seed):
     pixels = random_pixels(numpy.random.Generator(numpy.random.PCG64(seed)), size)
     if rng.random() < 0.05:
         return other(rng, pixels)
-    data = encode(pixels, random_kind(rng))
-    if rng.random() < 0.35:
+    is_png = rng.random() < 0.25
+    data = png(rng, pixels) if is_png else encode(pixels, random_kind(rng))
+    if not is_png and rng.random() < 0.35:
         data = with_segments(rng, data)
-    return damaged(rng, data) if rng.random() < 0.15 else data
+    if rng.random() >= 0.15 or (is_png and not spoils_pngs):
+        return data
+    return with_wrong_sum(rng, data) if is_png and rng.random() < 0.5 else damaged(rng, data)
 
 
 def differences(library, seed, directory):
     """Yields the calls of a case whose outcomes differ."""
-    data = make(seed)
+    data = make(seed, library.takes_damaged_pngs)
     path = os.path.join(directory, f"{seed}.jpg")
     with open(path, "wb") as file:
         file.write(data)
@@ -111,7 +142,7 @@ def main():
     with tempfile.TemporaryDirectory() as directory:
         for seed in range(args.first, args.first + args.cases):
             found += differences(library, seed, directory)
-    print(json.dumps({"cases": args.cases, "differences": found[:20], "count": len(found), "images": images()}))
+    print(json.dumps({"cases": args.cases, "differences": found[:20], "count": len(found), "images": images(), "pngs": pngs()}))
     return 0
 
 

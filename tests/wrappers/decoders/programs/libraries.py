@@ -18,6 +18,11 @@ def images():
     return package().counts()["images"] if package() else 0
 
 
+def pngs():
+    """Returns how many PNGs Stoker decoded in this process."""
+    return package().counts()["pngs"] if package() else 0
+
+
 def digest(data):
     return hashlib.sha1(data).hexdigest()[:16]
 
@@ -68,6 +73,8 @@ class _Library:
 
 
 class OpenCV(_Library):
+    takes_damaged_pngs = True
+
     def __init__(self):
         import cv2
         import numpy
@@ -85,6 +92,8 @@ class OpenCV(_Library):
 
 
 class TorchVision(_Library):
+    takes_damaged_pngs = False  # at some of them 0.29 ends by a segmentation fault, without Stoker
+
     def __init__(self):
         import torch
         import torchvision
@@ -99,13 +108,18 @@ class TorchVision(_Library):
         tensor = self.torch.frombuffer(bytearray(data or b"\0"), dtype=self.torch.uint8)
         turns = ({}, {"apply_exif_orientation": True}) if self.has_turns else ({},)
         for named in turns:
-            for mode in self.module.ImageReadMode:
+            for mode in self._modes(data):
                 yield "decode_jpeg", (tensor, mode), named
                 yield "decode_image", (tensor, mode), named
                 yield "read_image", (path, mode), named
             yield "read_image", (path,), named
             yield "decode_image", (path,), {"mode": "RGB", **named}
             yield "decode_jpeg", (tensor, "gray"), named
+
+    def _modes(self, data):
+        """Returns the modes whose pixels are the same each time. The alpha that torchvision adds to a PNG is memory that it
+        never wrote."""
+        return [mode for mode in self.module.ImageReadMode if data[1:4] != b"PNG" or "ALPHA" not in mode.name]
 
 
 LIBRARIES = {"opencv": OpenCV, "torchvision": TorchVision}

@@ -1,1 +1,1 @@
-"""Decoders of JPEGs besides Pillow, each replaced by functions with the same results."""
+"""Decoders of JPEGs and PNGs besides Pillow, each replaced by functions with the same results."""

@@ -1,32 +1,43 @@
-"""A library that decodes JPEGs: its ways to do it, and the ways and kinds in which the decoder here does the same.
+"""A library that decodes JPEGs and PNGs: its ways to do it, and the ways and kinds in which the decoder here does the
+same.
 
-All libraries have libjpeg-turbo inside, so most pixels are equal. Which ones are is found out once, as for Pillow
+All libraries have libjpeg-turbo and libpng inside, so most pixels are equal. Which ones are is found out once, as for Pillow
 (_pillow/check.py): small images of each kind are decoded in each way by both. A kind that differs is left to
 the library.
 """
 
+import itertools
+
 from .. import _core
 from .._base import header
-from .._proof import answers, images
+from .._proof import answers, images, random_pngs
 from .._store import sources
+from . import pngs
 
 # The pixels that come out: (channels, layout), as a plan has them. A grey JPEG may have all three.
-GREY, RGB, BGR = (1, 0), (3, 0), (3, 2)
+GREY, RGB, BGR, RGBA = (1, 0), (3, 0), (3, 2), (4, 0)
 
 _RGB = 2  # enum stk_color
 _BYTES = 8
 _TURNED, _PROGRESSIVE = "turned", "progressive"
+_SIZES = (1, 1), (1, 7), (7, 1), (19, 23)
+_PNGS = {1: "png-grey", 3: "png-rgb", 4: "png-rgba"}  # the kinds of PNGs, by bytes a pixel
 
 _kinds = {}  # {(sampling, color): the kind's name}
 
 
 class Way:
-    """One way to decode: the pixels of a colour JPEG, those of a grey one, and if its orientation is heeded."""
+    """One way to decode: the pixels of a colour image, those of a grey one, if its orientation is heeded, and the pixels
+    of a PNG with alpha."""
 
-    __slots__ = ("colour", "grey", "turns")
+    __slots__ = ("colour", "grey", "turns", "alpha")
 
-    def __init__(self, colour, grey, turns):
-        self.colour, self.grey, self.turns = colour, grey, turns
+    def __init__(self, colour, grey, turns, alpha=None):
+        self.colour, self.grey, self.turns, self.alpha = colour, grey, turns, alpha or colour
+
+    def of_bands(self, bands):
+        """Returns the pixels of a PNG with so many bytes a pixel."""
+        return {1: self.grey, 3: self.colour, 4: self.alpha}[bands]
 
 
 class Found:
@@ -54,7 +65,7 @@ class Library:
 
     ways      {name: Way}
     about()   about() returns (the library's version, its files), which its pixels may depend on
-    own()     own(jpeg, name) returns the library's own result
+    own()     own(image, name) returns the library's own result
     empty()   empty(shape) returns the result with any pixels, and its memory
     turned()  turned(result, orientation) returns the result in this orientation, 2 to 8
     seen()    seen(result) returns all that a program can see of a result
@@ -66,7 +77,9 @@ class Library:
         self._proven = None
 
     def decoded(self, source, way):
-        """Returns a JPEG's pixels, or None if the library is to decode it."""
+        """Returns an image's pixels, or None if the library is to decode it."""
+        if source.is_png():
+            return self._decoded_png(source.data, self.ways[way], self.proven()[way])
         found = self._found(source, self.ways[way], self.proven()[way])
         result = None if found is None else self._made(source, found)
         if result is not None:
@@ -103,25 +116,45 @@ class Library:
             return None
         return result if found.turn == 1 else self.turned(result, found.turn)
 
+    def _decoded_png(self, data, way, kinds):
+        png = None if kinds.isdisjoint(_PNGS.values()) else pngs.parsed(data)
+        if png is None or _PNGS[png.bands] not in kinds:
+            return None
+        result = self._made_png(png, way)
+        if result is not None:
+            _core.count(_core.PNGS)
+        return result
+
+    def _made_png(self, png, way):
+        pixels = way.of_bands(png.bands)
+        try:
+            result, memory = self.empty((*png.size[::-1], pixels[0]))
+        except MemoryError:
+            return None
+        return result if _core.png_pixels(png.data, png.size, png.bands, pixels, memory) else None
+
     # ---- the self-test ----
 
     def _kinds(self):
         """Yields (way, the name of a kind)."""
-        return ((way, kind) for way in self.ways for kind, _ in _images(self.ways[way].turns))
+        return ((way, kind) for way in self.ways for kind, _ in _images(self.ways[way]))
 
     def _are_same(self, kind):
         """Returns true if all test images of a kind equal the library's own."""
         way, name = kind
-        return all(self._is_same(jpeg, way) for each, jpeg in _images(self.ways[way].turns) if each == name)
+        return all(self._is_same(image, way) for each, image in _images(self.ways[way]) if each == name)
 
-    def _is_same(self, jpeg, way):
+    def _is_same(self, image, way):
         try:
-            everything = frozenset((_PROGRESSIVE, _TURNED, *map(_name_of, _samplings())))
-            source = _Sample(jpeg)
-            own = self._made(source, self._found(source, self.ways[way], everything))
-            return self.seen(own) == self.seen(self.own(jpeg, way))
+            return self.seen(self._of_sample(_Sample(image), self.ways[way])) == self.seen(self.own(image, way))
         except Exception:
             return False
+
+    def _of_sample(self, sample, way):
+        if sample.is_png():
+            return self._made_png(pngs.parsed(sample.data), way)
+        everything = frozenset((_PROGRESSIVE, _TURNED, *map(_name_of, _samplings())))
+        return self._made(sample, self._found(sample, way, everything))
 
     def _name(self):
         version, files = self.about()
@@ -152,12 +185,15 @@ def _samplings():
     return {(sampling, kind == images.RGB) for sampling, kind, _ in images.samples()}
 
 
-def _images(turns):
-    """Yields (the name of a kind, JPEG)."""
+def _images(way):
+    """Yields (the name of a kind, a JPEG or PNG)."""
     turned = None
     for sampling, kind, jpeg in images.samples():
         turned = turned or jpeg
         yield _PROGRESSIVE if kind == images.PROGRESSIVE else _name_of((sampling, kind == images.RGB)), jpeg
-    for orientation in range(1, 9) if turns else ():
+    for orientation in range(1, 9) if way.turns else ():
         for order in "<>":
             yield _TURNED, images.with_orientation(turned, orientation, order)
+    for (bands, kind), mode in zip(_PNGS.items(), ("L", "RGB", "RGBA")):
+        for size in _SIZES if way.of_bands(bands)[0] in (3, bands) else ():
+            yield kind, random_pngs.png(mode, size, 31, ((b"gAMA", b"\0\0\xb1\x8f"),))

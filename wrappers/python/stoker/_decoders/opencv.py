@@ -1,4 +1,4 @@
-"""cv2.imread and cv2.imdecode of JPEGs."""
+"""cv2.imread and cv2.imdecode of JPEGs and PNGs."""
 
 import os
 import sys
@@ -56,7 +56,7 @@ def _imread(*arguments, **named):
     name, way = asked[0], str(asked[1])
     if not _library.takes(way) or not _is_bytes_of(name):
         return None
-    source = sources.jpeg_of_path(name)
+    source = sources.image_of_path(name)
     return None if source is None else _library.decoded(source, way)
 
 
@@ -68,7 +68,7 @@ def _imdecode(*arguments, **named):
     buffer = asked[0]
     if type(buffer) is not numpy.ndarray or buffer.dtype != numpy.uint8 or not _is_row(buffer):
         return None
-    source = sources.jpeg_of_memory(memoryview(buffer.reshape(-1)))
+    source = sources.image_of_memory(memoryview(buffer.reshape(-1)))
     return None if source is None else _library.decoded(source, str(asked[1]))
 
 

@@ -1,4 +1,4 @@
-"""torchvision.io's decode_jpeg, decode_image and read_image of JPEGs."""
+"""torchvision.io's decode_jpeg, decode_image and read_image of JPEGs and PNGs."""
 
 import functools
 import pathlib
@@ -7,14 +7,14 @@ import sys
 import torch
 
 from .._store import sources
-from .library import GREY, RGB, Library, Way
+from .library import GREY, RGB, RGBA, Library, Way
 from .replaced import tried
 
 _plain = {}  # torchvision's own functions
 _signatures = {}  # {a function's name: (the names of its parameters, {name: default})}
 _library = None
 
-_MODES = {0: Way(RGB, GREY, False), 1: Way(GREY, GREY, False), 3: Way(RGB, RGB, False)}
+_MODES = {0: Way(RGB, GREY, False, RGBA), 1: Way(GREY, GREY, False), 3: Way(RGB, RGB, False)}
 
 # The names that the code of the functions may use. A version whose functions use others does more than is known here.
 _KNOWN = frozenset((
@@ -32,14 +32,14 @@ class _TorchVision(Library):
         super().__init__()
         self.ways = {str(mode): way for mode, way in _MODES.items()}
         if "apply_exif_orientation" in _signatures["decode_jpeg"][0]:
-            self.ways.update((f"{mode}t", Way(way.colour, way.grey, True)) for mode, way in _MODES.items())
+            self.ways.update((f"{mode}t", Way(way.colour, way.grey, True, way.alpha)) for mode, way in _MODES.items())
 
     def about(self):
         return sys.modules["torchvision"].__version__, sorted(torch.ops.loaded_libraries)
 
-    def own(self, jpeg, way):
+    def own(self, image, way):
         more = [way.endswith("t")] if "0t" in self.ways else []
-        return torch.ops.image.decode_jpeg(torch.frombuffer(bytearray(jpeg), dtype=torch.uint8), int(way[0]), *more)
+        return torch.ops.image.decode_image(torch.frombuffer(bytearray(image), dtype=torch.uint8), int(way[0]), *more)
 
     def empty(self, shape):
         pixels = torch.empty(shape, dtype=torch.uint8, device="cpu")
@@ -92,7 +92,9 @@ class _Call:
 
 def _decode_jpeg(*arguments, **named):
     call = _Call("decode_jpeg", arguments, named)
-    return _of_tensor(call, "input") if call.is_known and call.values["device"] == "cpu" else None
+    way = call.way() if call.is_known and call.values["device"] == "cpu" else None
+    source = _source_of(call, way)
+    return None if source is None or source.is_png() else _of_source(source, way, 1)
 
 
 def _decode_image(*arguments, **named):
@@ -100,7 +102,10 @@ def _decode_image(*arguments, **named):
     if not call.is_known:
         return None
     is_path = "read_file" in _plain["decode_image"].__code__.co_names and type(call.values["input"]) is not torch.Tensor
-    return _of_path(call, "input", 2) if is_path else _of_tensor(call, "input")
+    if is_path:
+        return _of_path(call, "input", 2)
+    way = call.way()
+    return _of_source(_source_of(call, way), way, 1)
 
 
 def _read_image(*arguments, **named):
@@ -108,13 +113,13 @@ def _read_image(*arguments, **named):
     return _of_path(call, "path", 3) if call.is_known else None
 
 
-def _of_tensor(call, name):
-    """Returns the pixels of a JPEG in a tensor, or None."""
-    data, way = call.values[name], call.way()
+def _source_of(call, way):
+    """Returns the source of an image in a tensor, or None. While torch traces there is no way: the tensor is not read."""
+    data = call.values["input"]
     if (way is None or type(data) is not torch.Tensor or data.dtype != torch.uint8 or data.dim() != 1
             or data.device.type != "cpu" or not data.is_contiguous()):
         return None
-    return _of_source(sources.jpeg_of_memory(memoryview(data.numpy())), way, 1)
+    return sources.image_of_memory(memoryview(data.numpy()))
 
 
 def _of_path(call, name, warnings):
@@ -124,7 +129,7 @@ def _of_path(call, name, warnings):
         path = str(path)
     if way is None or type(path) is not str:
         return None
-    return _of_source(sources.jpeg_of_path(path), way, warnings)
+    return _of_source(sources.image_of_path(path), way, warnings)
 
 
 def _of_source(source, way, warnings):

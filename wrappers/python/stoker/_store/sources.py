@@ -16,7 +16,7 @@ from . import setting
 LARGEST = 256 << 20  # bytes of a file; Pillow itself reads larger files
 
 _BROKEN = "broken data stream when reading image file"
-_JPEG = b"\xff\xd8\xff"
+_JPEG, _PNG = b"\xff\xd8\xff", b"\x89PNG\r\n\x1a\n"
 _PART = 1 << 20
 _MEMORY = -3
 
@@ -70,6 +70,9 @@ class Bytes:
     def examine(self):
         return _core.examine(self.data)
 
+    def is_png(self):
+        return self.data[:len(_PNG)] == _PNG
+
     def proven(self, info):
         """Returns what examine() says of a file of several scans, which is sound if there is a form of it."""
         is_ready()
@@ -115,6 +118,10 @@ class Form:
 
     def frame(self):
         return self.info[:3]
+
+    def is_png(self):
+        """Returns false: only JPEGs have forms."""
+        return False
 
     def is_certain(self):
         """Returns true: its file was decoded before."""
@@ -282,14 +289,15 @@ def noted_form(file):
     return form if is_plain(file) and _core.holds(file.fileno(), form.state) else None
 
 
-def of_file(file, first=b""):
+def of_file(file, firsts=()):
     """Returns the source of an open file, or None if Pillow should read it. The file is read from its beginning, and
-    its position afterwards is undefined. If a file without a form does not begin with `first`, the result is None."""
+    its position afterwards is undefined. If a file without a form begins with none of `firsts`, the result is None."""
     found = form_of(file)
     if type(found) is Form:
         return found
     size = _core.file_bytes(file.fileno())
-    if size is None or size > LARGEST or (first and os.pread(file.fileno(), len(first), 0) != first):
+    if size is None or size > LARGEST or (
+            firsts and not os.pread(file.fileno(), len(_PNG), 0).startswith(firsts)):
         return None
     data = _read(file.fileno(), size)
     return Bytes(data, _link_behind(file, data, found))
@@ -341,9 +349,9 @@ def of_path(path):
         return source
 
 
-def jpeg_of_path(path):
-    """Returns the source of a regular file that is a JPEG, or None. Raises OSError. Nothing else is opened: of a pipe
-    the bytes would be gone."""
+def image_of_path(path):
+    """Returns the source of a regular file that is a JPEG or a PNG, or None. Raises OSError. Nothing else is opened: of
+    a pipe the bytes would be gone."""
     form = form_of_name(path)
     if form is not None:
         _core.tell_served(path)
@@ -351,15 +359,15 @@ def jpeg_of_path(path):
     if not stat.S_ISREG(os.stat(path).st_mode):
         return None
     with io.FileIO(path) as file:
-        source = of_file(file, _JPEG)
-        if source is not None:
+        source = of_file(file, (_JPEG, _PNG))
+        if source is not None and not source.is_png():
             tell_decoded(file, source)
         return source
 
 
-def jpeg_of_memory(data):
-    """Returns the source of a memoryview of bytes that are a JPEG, or None."""
-    return Bytes(data) if data[:len(_JPEG)] == _JPEG and len(data) <= LARGEST else None
+def image_of_memory(data):
+    """Returns the source of a memoryview of bytes that are a JPEG or a PNG, or None."""
+    return Bytes(data) if bytes(data[:len(_PNG)]).startswith((_JPEG, _PNG)) and len(data) <= LARGEST else None
 
 
 def error_of(status):
