@@ -42,7 +42,7 @@ struct stk_tally {
     _Atomic uint64_t refused_python; /* at this very place: sitecustomize.py writes it */
     _Atomic uint64_t slots[STK_TALLY_SLOTS];
     _Atomic uint64_t granted_to; /* a hash of STOKER_DECODED and the pid namespace; 0: no grant */
-    _Atomic uint64_t granted_bytes; /* the lowest bit: at the first touch */
+    _Atomic uint64_t granted_bytes;
     _Atomic uint64_t asked;
     struct pass passes[STK_TALLY_LOADERS][STK_TALLY_PASSES];
     struct call calls[STK_TALLY_CALLS];
@@ -319,22 +319,18 @@ static uint64_t name_of_store(const char *samples)
     return stk_hash_64(samples, strlen(samples), stk_samples_namespace()) | 1;
 }
 
-void stk_tally_grant(struct stk_tally *tally, const char *samples,
-                     const struct stk_tally_grant *grant)
+void stk_tally_grant(struct stk_tally *tally, const char *samples, uint64_t budget_bytes)
 {
-    uint64_t bytes = grant->budget_bytes & ~UINT64_C(1);
-    atomic_store(&tally->granted_bytes, bytes | grant->at_first_touch);
+    atomic_store(&tally->granted_bytes, budget_bytes);
     atomic_store(&tally->granted_to, name_of_store(samples));
 }
 
-bool stk_tally_read_grant(const struct stk_tally *tally, const char *samples,
-                          struct stk_tally_grant *out)
+bool stk_tally_read_grant(const struct stk_tally *tally, const char *samples, uint64_t *out)
 {
     if (atomic_load(&tally->granted_to) != name_of_store(samples)) {
         return false;
     }
-    uint64_t bytes = atomic_load(&tally->granted_bytes);
-    *out = (struct stk_tally_grant){bytes & ~UINT64_C(1), bytes & 1};
+    *out = atomic_load(&tally->granted_bytes);
     return true;
 }
 

@@ -48,12 +48,6 @@ struct stk_tally_rank {
     uint64_t lasted_ns, waited_ns, samples, batches; /* as of a pass */
 };
 
-/* The room that the command gives the run's processes in the sample store, at the moment. */
-struct stk_tally_grant {
-    uint64_t budget_bytes;
-    bool at_first_touch; /* forms are made when an image is decoded first; else the second time */
-};
-
 struct stk_tally;
 
 /* Writes the path of the tally that belongs to a run's file. Returns false if it does not fit. */
@@ -69,14 +63,13 @@ struct stk_tally *stk_tally_look(const char *path);
 void stk_tally_add(struct stk_tally *tally, enum stk_tally_slot slot, uint64_t count);
 uint64_t stk_tally_read(const struct stk_tally *tally, enum stk_tally_slot slot);
 
-/* Makes and reads the grant. The command makes it, for the store that it named by this value of
- * STOKER_DECODED and in its own pid namespace. stk_tally_read_grant returns false if the store is
+/* Makes and reads the grant: the room that the command gives the run's processes in the sample
+ * store, at the moment. The command makes it for the store that it named by this value of
+ * STOKER_DECODED, in its own pid namespace. stk_tally_read_grant returns false if the store is
  * not the command's. Then the store is used only where the user has asked for it, and its budget is
  * what the value says. */
-void stk_tally_grant(struct stk_tally *tally, const char *samples,
-                     const struct stk_tally_grant *grant);
-bool stk_tally_read_grant(const struct stk_tally *tally, const char *samples,
-                          struct stk_tally_grant *out);
+void stk_tally_grant(struct stk_tally *tally, const char *samples, uint64_t budget_bytes);
+bool stk_tally_read_grant(const struct stk_tally *tally, const char *samples, uint64_t *out);
 /* Takes back the room that is not used yet, since no command watches over it any more. */
 void stk_tally_revoke(struct stk_tally *tally);
 /* Unmaps a tally. No other thread may use it. */

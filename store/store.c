@@ -383,28 +383,22 @@ void stk_store_join(struct stk_store *store, struct stk_tally *tally, const char
 }
 
 /* False: none is for us. */
-static bool read_grant(struct stk_store *store, struct stk_tally_grant *out)
+static bool read_grant(struct stk_store *store, uint64_t *out)
 {
     struct stk_tally *tally = atomic_load(&store->tally);
     return tally != NULL && stk_tally_read_grant(tally, store->samples, out);
 }
 
-bool stk_store_at_first_touch(struct stk_store *store)
-{
-    struct stk_tally_grant grant;
-    return !read_grant(store, &grant) || grant.at_first_touch;
-}
-
 /* The command has to make the first grant, since it does not reserve for programs that keep
  * nothing. It takes less than a millisecond, and is waited for once. */
-static void wait_for_grant(struct stk_store *store, struct stk_tally_grant *grant)
+static void wait_for_grant(struct stk_store *store, uint64_t *bytes)
 {
     const struct timespec pause = {0, 1000000};
     if (!atomic_exchange(&store->mine->asked, true)) {
         stk_tally_ask(atomic_load(&store->tally));
-        for (int i = 0; i < FIRST_GRANT_MS && grant->budget_bytes == 0; i++) {
+        for (int i = 0; i < FIRST_GRANT_MS && *bytes == 0; i++) {
             nanosleep(&pause, NULL);
-            read_grant(store, grant);
+            read_grant(store, bytes);
         }
     }
 }
@@ -412,19 +406,19 @@ static void wait_for_grant(struct stk_store *store, struct stk_tally_grant *gran
 /* Takes the budget that is granted now, and asks for more before it is used up. */
 static void settle_budget(struct stk_store *store, size_t bytes)
 {
-    struct stk_tally_grant grant;
-    if (!read_grant(store, &grant)) {
+    uint64_t granted;
+    if (!read_grant(store, &granted)) {
         return;
     }
-    if (grant.budget_bytes == 0) {
-        wait_for_grant(store, &grant);
+    if (granted == 0) {
+        wait_for_grant(store, &granted);
     }
-    if (grant.budget_bytes != atomic_load(&store->budget)) {
-        stk_store_set_budget(store, grant.budget_bytes);
+    if (granted != atomic_load(&store->budget)) {
+        stk_store_set_budget(store, granted);
     }
     struct stk_env *env = env_of(store);
     size_t soon = ASK_BEFORE_BYTES + 8 * (bytes < SIZE_MAX / 16 ? bytes : 0);
-    if (grant.budget_bytes == 0 || (env != NULL && !stk_env_has_room(env, soon))) {
+    if (granted == 0 || (env != NULL && !stk_env_has_room(env, soon))) {
         stk_tally_ask(atomic_load(&store->tally));
     }
 }

@@ -94,10 +94,6 @@ bool stk_store_admits(struct stk_store *store, size_t bytes);
  */
 void stk_store_join(struct stk_store *store, struct stk_tally *tally, const char *samples);
 
-/* Returns true if a value should be made when it is first wanted. Else it should be made the second
- * time, when the command has seen how much room its entries leave. */
-bool stk_store_at_first_touch(struct stk_store *store);
-
 /* Sets the budget of this process. A larger one is tried even where the last was full. */
 void stk_store_set_budget(struct stk_store *store, uint64_t budget);
 

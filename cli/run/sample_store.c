@@ -61,9 +61,8 @@ static void raise_by(struct samples *samples, int64_t blocks)
 
 static void publish(const struct samples *samples, uint64_t budget_bytes)
 {
-    const struct stk_tally_grant quota = {budget_bytes, samples->at_first_touch};
     if (samples->tally != NULL) {
-        stk_tally_grant(samples->tally, samples->setting, &quota);
+        stk_tally_grant(samples->tally, samples->setting, budget_bytes);
     }
 }
 
@@ -142,7 +141,6 @@ static void begin_ours(struct samples *samples, const struct request *request)
         return;
     }
     samples->most_blocks = INT64_MAX;
-    samples->at_first_touch = true;
     if (request->samples_bytes >= 0) {
         reserve_all(samples, request);
     }

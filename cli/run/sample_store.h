@@ -19,7 +19,6 @@ struct samples {
     struct stk_tally *tally;
     struct stk_sample_quota *quota; /* NULL: the user's own store, or none */
     int64_t most_blocks;            /* INT64_MAX: as much as entries leave */
-    bool at_first_touch;
 };
 
 /* Sets `setting` to the place of the store, and reserves the room that the user asked for. Call it

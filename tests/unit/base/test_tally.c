@@ -63,19 +63,17 @@ END_TEST
 
 START_TEST(grants)
 {
-    struct stk_tally_grant grant = {.budget_bytes = 5};
+    uint64_t granted = 5;
     ck_assert_int_eq(stk_tally_create(unit_path("tally")), 0);
     struct stk_tally *tally = stk_tally_open(unit_path("tally"));
-    ck_assert(!stk_tally_read_grant(tally, "/dev/shm/x:0", &grant));
-    stk_tally_grant(tally, "/dev/shm/x:0", &(struct stk_tally_grant){4097, true});
-    ck_assert(stk_tally_read_grant(tally, "/dev/shm/x:0", &grant));
-    ck_assert_uint_eq(grant.budget_bytes, 4096); /* even */
-    ck_assert(grant.at_first_touch);
-    stk_tally_grant(tally, "/dev/shm/x:0", &(struct stk_tally_grant){8193, false});
-    ck_assert(stk_tally_read_grant(tally, "/dev/shm/x:0", &grant));
-    ck_assert_uint_eq(grant.budget_bytes, 8192);
-    ck_assert(!grant.at_first_touch);
-    ck_assert(!stk_tally_read_grant(tally, "/dev/shm/x:1", &grant)); /* the user's own */
+    ck_assert(!stk_tally_read_grant(tally, "/dev/shm/x:0", &granted));
+    stk_tally_grant(tally, "/dev/shm/x:0", 4097);
+    ck_assert(stk_tally_read_grant(tally, "/dev/shm/x:0", &granted));
+    ck_assert_uint_eq(granted, 4097);
+    stk_tally_grant(tally, "/dev/shm/x:0", 8193);
+    ck_assert(stk_tally_read_grant(tally, "/dev/shm/x:0", &granted));
+    ck_assert_uint_eq(granted, 8193);
+    ck_assert(!stk_tally_read_grant(tally, "/dev/shm/x:1", &granted)); /* the user's own */
 }
 END_TEST
 
@@ -83,11 +81,11 @@ END_TEST
 START_TEST(grants_are_of_one_pid_namespace)
 {
     UNIT_NEEDS_ROOT();
-    struct stk_tally_grant grant;
+    uint64_t granted;
     int status;
     ck_assert_int_eq(stk_tally_create(unit_path("tally")), 0);
     struct stk_tally *tally = stk_tally_open(unit_path("tally"));
-    stk_tally_grant(tally, "/x:0", &(struct stk_tally_grant){4096, true});
+    stk_tally_grant(tally, "/x:0", 4096);
     pid_t pid = fork();
     if (pid == 0) {
         if (unshare(CLONE_NEWPID | CLONE_NEWNS) != 0) {
@@ -95,7 +93,7 @@ START_TEST(grants_are_of_one_pid_namespace)
         }
         if (fork() == 0) {
             mount("proc", "/proc", "proc", 0, NULL);
-            _exit(stk_tally_read_grant(tally, "/x:0", &grant) ? 1 : 0);
+            _exit(stk_tally_read_grant(tally, "/x:0", &granted) ? 1 : 0);
         }
         wait(&status);
         _exit(status == 0 ? 0 : 1);

@@ -648,17 +648,17 @@ START_TEST(grants_of_the_command)
     struct stk_tally *tally = stk_tally_open(unit_path("tally"));
     open_store(MB);
     stk_store_join(store, tally, "here:1M");
-    ck_assert(stk_store_at_first_touch(store) && stk_store_admits(store, 1000));
-    stk_tally_grant(tally, "elsewhere", &(struct stk_tally_grant){0, false});
-    ck_assert(stk_store_at_first_touch(store) && put(1)); /* not for us */
-    stk_tally_grant(tally, "here:1M", &(struct stk_tally_grant){0, false});
-    ck_assert(!stk_store_at_first_touch(store) && !stk_store_admits(store, 1000) && !put(2));
+    ck_assert(stk_store_admits(store, 1000));
+    stk_tally_grant(tally, "elsewhere", 0);
+    ck_assert(put(1)); /* not for us */
+    stk_tally_grant(tally, "here:1M", 0);
+    ck_assert(!stk_store_admits(store, 1000) && !put(2));
     ck_assert(!link_to(1, 1));
     ck_assert(is_asked(tally));
-    stk_tally_grant(tally, "here:1M", &(struct stk_tally_grant){8 * MB, true});
-    ck_assert(stk_store_at_first_touch(store) && stk_store_admits(store, 4 * MB) && put(2));
+    stk_tally_grant(tally, "here:1M", 8 * MB);
+    ck_assert(stk_store_admits(store, 4 * MB) && put(2));
     ck_assert(link_to(1, 1));
-    stk_tally_grant(tally, "here:1M", &(struct stk_tally_grant){MB, false}); /* memory is short */
+    stk_tally_grant(tally, "here:1M", MB); /* memory is short */
     for (unsigned i = 100; stk_store_admits(store, MOST_BYTES); i++) {
         put(i);
         ck_assert_uint_le(stk_store_used_bytes(store), MB);

@@ -66,30 +66,12 @@ static int decode_bytes(struct stk_decoder *decoder, const void *bytes, size_t s
 
 /* ---- what is kept ---- */
 
-/* Returns true if these bytes were seen before, and notes that they are seen now. */
-static bool is_seen(struct stk_hash128 from, struct stk_hash128 key)
-{
-    struct stk_hash128 to;
-    if (api->follow(store, from, &to) && to.low == key.low && to.high == key.high) {
-        return true;
-    }
-    api->link(store, from, key);
-    return false;
-}
-
 /* Returns true if there is room for the form of such a file. A file with an entry may use the last
  * room too, since dropping its entry frees as much. */
 static bool has_room(size_t size, bool has_entry)
 {
     size_t left = has_entry ? 0 : LEFT_FOR_ENTRIES * LIKELY_BYTES(size);
     return api->admits(store, LIKELY_BYTES(size) + left);
-}
-
-/* Returns true if the form of a file without one should be made now. */
-static bool is_wanted(const struct stored_file *file, struct stk_hash128 key, size_t size)
-{
-    return has_room(size, file->entry != NULL) &&
-           (api->at_first_touch(store) || is_seen(file->link != NULL ? *file->link : key, key));
 }
 
 bool stored_find_form(const void *bytes, size_t size, struct stk_store_value *form)
@@ -140,7 +122,7 @@ int stored_decode(struct stk_decoder *decoder, const void *bytes, size_t size,
         return STK_DECODE_OK;
     }
     struct stk_form form = {0};
-    bool wanted = !found && is_wanted(file, key, size);
+    bool wanted = !found && has_room(size, file->entry != NULL);
     int status = decode_bytes(decoder, bytes, size, plan, target, wanted ? &form : NULL);
     if (status == STK_DECODE_OK) {
         keep(file, key, &form);
@@ -184,7 +166,7 @@ int stored_make(struct stk_decoder *decoder, const void *bytes, size_t size,
         return STK_DECODE_OK;
     }
     int status = make_form(decoder, bytes, size, out);
-    if (status == STK_DECODE_OK && is_wanted(file, key, size)) {
+    if (status == STK_DECODE_OK && has_room(size, file->entry != NULL)) {
         keep(file, key, out);
     }
     return status;

@@ -11,7 +11,7 @@
 #define STK_SAMPLES_STORE "stoker._samples_core.store" /* the capsule of a struct stk_store */
 
 /* The struct's version. A library of another version is not used. */
-#define STK_SAMPLES_API_VERSION 2
+#define STK_SAMPLES_API_VERSION 3
 
 /* store/store.h and store/content_hash.h describe the functions. */
 struct stk_samples_api {
@@ -22,5 +22,4 @@ struct stk_samples_api {
     bool (*link)(struct stk_store *, struct stk_hash128, struct stk_hash128);
     bool (*follow)(struct stk_store *, struct stk_hash128, struct stk_hash128 *);
     bool (*admits)(struct stk_store *, size_t);
-    bool (*at_first_touch)(struct stk_store *);
 };

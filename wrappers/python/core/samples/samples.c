@@ -209,7 +209,6 @@ static const struct stk_samples_api api = {
     .link = stk_store_link,
     .follow = stk_store_follow,
     .admits = stk_store_admits,
-    .at_first_touch = stk_store_at_first_touch,
 };
 
 PyMODINIT_FUNC PyInit__samples_core(void);
