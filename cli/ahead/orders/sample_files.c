@@ -271,20 +271,64 @@ static void *copy_of(const void *bytes, size_t count)
     return grow(&copy, 0, count) ? memcpy(copy, bytes, count) : NULL;
 }
 
-/* Takes over what an earlier run has kept. It is a guess like what this run has seen. */
+static void take_over(struct sample_files *files, const struct sample_files *found)
+{
+    files->places = copy_of(found->places, found->samples * sizeof *found->places);
+    files->texts = copy_of(found->texts, found->used);
+    if (files->places != NULL && files->texts != NULL) {
+        files->samples = found->samples;
+        files->used = files->room = files->kept = found->used;
+        files->width = found->width;
+    }
+}
+
+/* Returns the place behind the entry that is at a place, or 0 if there is none. */
+static size_t check_entry(const struct sample_files *files, size_t at)
+{
+    size_t most_shared = strnlen(first_path(files), MOST_LIKE);
+    unsigned count = at < files->used ? (uint8_t)files->texts[at] : 0;
+    bool is = count > 0 && count <= files->width;
+    at++;
+    for (unsigned i = 0; i < count && is; i++) {
+        const char *path = files->texts + at;
+        size_t left = files->used - at, length = left > 0 ? strnlen(path + 1, left - 1) : 0;
+        is = left > 1 + length && (uint8_t)path[0] <= most_shared &&
+             (uint8_t)path[0] + length < STK_PATH_BYTES;
+        at += 1 + length + 1;
+    }
+    return is ? at : 0;
+}
+
+/* Returns true if the texts are as copy_texts() leaves them: nothing lies between the entries, and
+ * each is where its place says. */
+static bool are_sound(const struct sample_files *files)
+{
+    const char *end = files->used > 1 ? memchr(first_path(files), '\0', files->used - 1) : NULL;
+    size_t at = end != NULL ? (size_t)(end + 1 - files->texts) : 0;
+    for (size_t i = 0; i < files->samples && at > 0; i++) {
+        if (files->places[i] != 0) {
+            at = files->places[i] == at ? check_entry(files, at) : 0;
+        }
+    }
+    return at > 0 && at == files->used;
+}
+
+/* Takes over what an earlier run has kept, if it is sound. It is a guess like what this run has
+ * seen. */
 static void recall(struct sample_files *files)
 {
     struct kept_samples *kept = kept_samples_read(files->dataset, SAMPLE_FILES_BYTES - known.bytes);
     if (kept == NULL) {
         return;
     }
-    const uint32_t *places = (const uint32_t *)(kept + 1);
-    files->places = copy_of(places, kept->samples * sizeof *places);
-    files->texts = copy_of(places + kept->samples, kept->text_bytes);
-    if (files->places != NULL && files->texts != NULL) {
-        files->samples = kept->samples;
-        files->used = files->room = files->kept = kept->text_bytes;
-        files->width = (unsigned)kept->width;
+    uint32_t *places = (uint32_t *)(kept + 1);
+    struct sample_files found = {.places = places,
+                                 .samples = kept->samples,
+                                 .texts = (char *)(places + kept->samples),
+                                 .used = kept->text_bytes,
+                                 .width = (unsigned)kept->width};
+    if (kept->width <= SAMPLE_FILES && are_sound(&found)) {
+        take_over(files, &found);
     }
     free(kept);
 }

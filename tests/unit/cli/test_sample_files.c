@@ -3,6 +3,7 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -272,6 +273,79 @@ START_TEST(a_file_that_is_damaged_or_another_ones)
 }
 END_TEST
 
+/* Writes it for another data set. Returns true if that begins with it. */
+static bool is_taken(struct kept_samples *kept)
+{
+    static uint64_t dataset = SET;
+    char path[STK_PATH_BYTES];
+    kept->dataset = ++dataset;
+    kept_samples_write(kept);
+    const struct sample_files *files = sample_files_begin(dataset);
+    ck_assert_ptr_nonnull(files);
+    bool taken =
+        sample_files_path(files, 0, 0, path) > 1 || sample_files_path(files, 1, 0, path) > 1;
+    ck_assert(taken || sample_files_width(files) == 1);
+    return taken;
+}
+
+/* The texts are "", "a/file000", then at 11 an entry 1, 9, "", and at 14 an entry 1, 8, "1". */
+START_TEST(nonsense_with_a_right_check)
+{
+    enum { WIDTH = offsetof(struct kept_samples, width), PLACES = sizeof(struct kept_samples) };
+    enum { TEXTS = PLACES + 2 * sizeof(uint32_t) };
+    static const struct {
+        size_t at;
+        uint8_t value;
+    } nonsense[] = {
+        {WIDTH, 0},        {WIDTH, SAMPLE_FILES + 1}, {WIDTH + 4, 1},    /* files of a sample */
+        {PLACES, 14},      {PLACES + 4, 13},          {PLACES + 7, 255}, /* not where an entry is */
+        {PLACES + 4, 0},                                                 /* an entry of no sample */
+        {TEXTS + 11, 0},   {TEXTS + 11, 2},           {TEXTS + 14, 255}, /* files of a sample */
+        {TEXTS + 12, 10},                     /* more than the first path */
+        {TEXTS + 10, 'x'}, {TEXTS + 17, 'x'}, /* without an end */
+    };
+    run_earlier(2, 'a');
+    begin_run();
+    struct kept_samples *kept = kept_samples_read(SET, 1 << 20);
+    ck_assert_ptr_nonnull(kept);
+    ck_assert(is_taken(kept));
+    for (size_t i = 0; i < sizeof nonsense / sizeof *nonsense; i++) {
+        uint8_t *byte = (uint8_t *)kept + nonsense[i].at, right = *byte;
+        *byte = nonsense[i].value;
+        ck_assert_msg(!is_taken(kept), "%zu", i);
+        *byte = right;
+    }
+    free(kept);
+}
+END_TEST
+
+/* One sample, whose path has so many bytes behind the first path's five. */
+static bool is_length_taken(size_t length)
+{
+    static const char begin[] = "\0data/\0\1\5";
+    struct kept_samples *kept =
+        calloc(1, sizeof *kept + sizeof(uint32_t) + sizeof begin + length + 1);
+    ck_assert_ptr_nonnull(kept);
+    uint32_t *places = (uint32_t *)(kept + 1);
+    char *texts = (char *)(places + 1);
+    kept->samples = kept->width = 1;
+    kept->text_bytes = sizeof begin - 1 + length + 1;
+    *places = 7;
+    memcpy(texts, begin, sizeof begin - 1);
+    memset(texts + sizeof begin - 1, 'x', length);
+    bool taken = is_taken(kept);
+    free(kept);
+    return taken;
+}
+
+START_TEST(a_path_that_is_too_long)
+{
+    begin_run();
+    ck_assert(is_length_taken(STK_PATH_BYTES - 6));
+    ck_assert(!is_length_taken(STK_PATH_BYTES - 5));
+}
+END_TEST
+
 START_TEST(the_oldest_files_go)
 {
     run_earlier(1, 'a');
@@ -318,6 +392,8 @@ Suite *suite_sample_files(void)
     tcase_add_test(all, what_was_replaced_takes_no_room);
     tcase_add_test(all, a_wrong_guess_is_not_kept);
     tcase_add_test(all, a_file_that_is_damaged_or_another_ones);
+    tcase_add_test(all, nonsense_with_a_right_check);
+    tcase_add_test(all, a_path_that_is_too_long);
     tcase_add_test(all, the_oldest_files_go);
     tcase_add_test(all, without_a_place_nothing_is_kept);
     return suite;
