@@ -285,7 +285,6 @@ bool stk_shared_request_is_queued(const struct stk_shared_requests *requests, un
 /* The time for which an asker waits. */
 struct patience {
     int64_t last_ns, until_ns;
-    uint64_t answers; /* that the server had given before */
     bool was_stopped; /* once that moves the deadline, or it would be none on a busy machine */
 };
 
@@ -302,20 +301,6 @@ static bool has_patience(struct patience *patience)
     return now_ns <= patience->until_ns;
 }
 
-static uint64_t answers_of(const struct stk_shared_requests *requests)
-{
-    return atomic_load(&requests->counts[STK_SHARED_REQUESTS_ANSWERS]);
-}
-
-/* On a busy machine single answers are late, and other requests are answered meanwhile. A server
- * that hangs in part is left alone when all fetchers of the helper wait for it. */
-static void pause_if_silent(struct stk_shared_requests *requests, const struct patience *patience)
-{
-    if (answers_of(requests) == patience->answers) {
-        stk_shared_requests_pause(requests, STK_SHARED_REQUESTS_LATE);
-    }
-}
-
 /* Waits until the request is answered, or nothing is asked any more. Returns false if the deadline
  * was missed, or the claim on the record was lost. */
 static bool wait_for(struct stk_shared_requests *requests, struct stk_shared_request *request,
@@ -324,7 +309,7 @@ static bool wait_for(struct stk_shared_requests *requests, struct stk_shared_req
     uint32_t answered = state - state % PHASES + ANSWERED, seen = state;
     while (seen != answered && stk_shared_requests_are_open(requests)) {
         if (!has_patience(patience)) {
-            pause_if_silent(requests, patience);
+            stk_shared_requests_pause(requests, STK_SHARED_REQUESTS_LATE);
             return false;
         }
         if (!stk_claim_advance(claim)) {
@@ -380,9 +365,7 @@ enum stk_shared_request_answer stk_shared_request_ask(struct stk_shared_requests
                                                       uint64_t *check)
 {
     int64_t began_ns = stk_clock_boottime_ns();
-    struct patience patience = {.last_ns = began_ns,
-                                .until_ns = began_ns + allowed_ns(spec) - *waited_ns,
-                                .answers = answers_of(requests)};
+    struct patience patience = {began_ns, began_ns + allowed_ns(spec) - *waited_ns, false};
     enum stk_shared_request_answer answer = ask(requests, spec, &patience, claim, check);
     has_patience(&patience); /* the process may have been stopped until the answer was there */
     *waited_ns = allowed_ns(spec) - (patience.until_ns - patience.last_ns);

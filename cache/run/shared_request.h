@@ -9,8 +9,8 @@
  *
  * One invariant: a request ends with a whole and right file in the asker's own draft, or with a
  * miss. An asker waits until a deadline. If that is missed, the draft is given up, even if the
- * helper still writes to it. If nothing else was answered meanwhile, no more requests are made
- * until the helper has found that the server answers again (cli/run/shared_tries.h).
+ * helper still writes to it, and no more requests are made until the helper has found that the
+ * server answers again (cli/run/shared_tries.h).
  *
  * The requests lie in the run's file (cache/run/run.h). Lock-free, no heap, safe in threads, after
  * fork and in signal handlers, but for stk_shared_request_take.
@@ -66,7 +66,7 @@ struct stk_shared_request {
 enum stk_shared_requests_state {
     STK_SHARED_REQUESTS_NONE, /* there is no shared tier */
     STK_SHARED_REQUESTS_OPEN,
-    STK_SHARED_REQUESTS_LATE,   /* paused: a deadline was missed, and nothing else answered */
+    STK_SHARED_REQUESTS_LATE,   /* paused: a deadline was missed */
     STK_SHARED_REQUESTS_FAILED, /* paused: too many errors, one after the other */
     STK_SHARED_REQUESTS_OVER    /* the run ends, or has no helper */
 };
@@ -82,8 +82,6 @@ enum stk_shared_requests_count {
     STK_SHARED_REQUESTS_FULL,    /* not published for want of room */
     STK_SHARED_REQUESTS_DROPPED, /* not published yet: all slots were taken, or no time was left */
     STK_SHARED_REQUESTS_SWEPT,   /* directories that were looked at for what is not there */
-    STK_SHARED_REQUESTS_ANSWERS, /* of the server to LOOK and FETCH, also those that came too late
-                                  */
     STK_SHARED_REQUESTS_PAUSES,  /* how often the server was left alone */
     STK_SHARED_REQUESTS_ERRORS,
     STK_SHARED_REQUESTS_LAST_ERROR, /* an errno */
@@ -138,8 +136,7 @@ bool stk_shared_request_is_queued(const struct stk_shared_requests *requests, un
 /* Opens the requests, unless they were paused or closed before. */
 void stk_shared_requests_open(struct stk_shared_requests *requests);
 /* Pauses requests that are open, or were never opened, for a reason: LATE or FAILED. Opens paused
- * ones again. The job pauses them, too, when a deadline is missed and no other request was answered
- * meanwhile. */
+ * ones again. The job pauses them, too, when a deadline is missed. */
 void stk_shared_requests_pause(struct stk_shared_requests *requests,
                                enum stk_shared_requests_state why);
 void stk_shared_requests_resume(struct stk_shared_requests *requests);

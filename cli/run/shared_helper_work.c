@@ -175,7 +175,6 @@ static void fetch_all(void)
             : spec->kind == STK_SHARED_REQUEST_LOOK
                 ? answer_of(shared_tier_look(&helper.shared, spec->path, spec->bytes))
                 : fetch(spec, &check);
-        count(STK_SHARED_REQUESTS_ANSWERS, 1);
         stk_shared_request_answer(&taken, answer, check);
     }
 }

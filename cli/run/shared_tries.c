@@ -7,6 +7,7 @@
 
 #define SHORTEST_NS STK_NS_PER_S
 #define LONGEST_NS  (60 * STK_NS_PER_S)
+#define SERVICE     8 /* times the next pause, after which a missed deadline counts as the first */
 #define HURRY_NS    (STK_NS_PER_S / 50)
 
 void shared_pause_wait(struct stk_shared_requests *requests, struct shared_pause *pause)
@@ -47,7 +48,8 @@ void shared_tries_run(struct stk_shared_requests *requests, const struct shared_
 {
     struct shared_pause pause = {0};
     while (stk_shared_requests_go_on(requests)) {
-        if (wait_for_pause(requests) >= LONGEST_NS) {
+        int64_t open_ns = wait_for_pause(requests);
+        if (open_ns >= LONGEST_NS || open_ns >= SERVICE * pause.next_ns) {
             pause.next_ns = 0;
         }
         end_pause(requests, shared, &pause, errors);

@@ -17,7 +17,8 @@ struct shared_pause {
 void shared_pause_wait(struct stk_shared_requests *requests, struct shared_pause *pause);
 
 /* Ends each pause of the requests once the shared tier has passed a test after it. Sets both
- * `errors` to 0 first. A tier that has served for a minute begins with no pause again.
+ * `errors` to 0 first. A tier that has served for a minute, or for eight times the next pause,
+ * begins with no pause again.
  * Returns when the requests are closed; blocks as long as the server does. For a thread of the
  * helper. */
 void shared_tries_run(struct stk_shared_requests *requests, const struct shared_tier *shared,

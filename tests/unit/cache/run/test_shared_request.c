@@ -119,27 +119,6 @@ START_TEST(a_deadline_that_is_missed)
 }
 END_TEST
 
-/* Counts an answer to some other request, once a request waits. */
-static void *answer_another(void *context)
-{
-    UNIT_WAIT_UNTIL(atomic_load(&requests.queued[0]) > 0);
-    stk_shared_requests_count(&requests, STK_SHARED_REQUESTS_ANSWERS, 1);
-    return context;
-}
-
-/* A busy machine made one answer late. The server answers others, so no process leaves it alone. */
-START_TEST(a_deadline_that_one_request_misses)
-{
-    pthread_t thread;
-    begin();
-    ck_assert_int_eq(pthread_create(&thread, NULL, answer_another, NULL), 0);
-    ck_assert_int_eq(ask(STK_SHARED_REQUEST_FETCH, "never"), STK_SHARED_REQUEST_NO);
-    pthread_join(thread, NULL);
-    ck_assert(stk_shared_requests_are_open(&requests));
-    ck_assert_uint_eq(atomic_load(&requests.counts[STK_SHARED_REQUESTS_PAUSES]), 0);
-}
-END_TEST
-
 /* The next request of a fill gets the time that the one before has left. */
 START_TEST(a_fill_has_one_deadline)
 {
@@ -498,7 +477,6 @@ Suite *suite_shared_request(void)
     tcase_add_test(tcase, what_is_asked_is_answered);
     tcase_add_test(tcase, nothing_is_asked_of_nobody);
     tcase_add_test(tcase, a_deadline_that_is_missed);
-    tcase_add_test(tcase, a_deadline_that_one_request_misses);
     tcase_add_loop_test(tcase, who_was_stopped_meanwhile, 0, 2);
     tcase_add_test(tcase, a_fill_has_one_deadline);
     tcase_add_test(tcase, stopped_again_and_again);
