@@ -241,17 +241,24 @@ bool removal_sweep_locked(const char *home)
     return sweep.any_dead;
 }
 
+/* Locks the home that has a catalogue, and writes its path. Returns the lock, or -ENOENT and "" if
+ * there is no such home: a run that ends may remove it at any moment. */
+static int lock_existing(char home[STK_HOME_BYTES])
+{
+    int lock = stk_home_find_existing(home) == 0 ? lock_take(home, 0) : -ENOENT;
+    if (lock == -ENOENT) {
+        *home = '\0';
+    } else if (lock < 0) {
+        die_for_lock(home, lock);
+    }
+    return lock;
+}
+
 bool removal_sweep(void)
 {
     char home[STK_HOME_BYTES];
-    if (stk_home_find_existing(home) != 0) {
-        return false;
-    }
-    int lock = lock_take(home, 0);
-    if (lock < 0) {
-        die_for_lock(home, lock);
-    }
-    bool any = removal_sweep_locked(home);
+    int lock = lock_existing(home);
+    bool any = lock >= 0 && removal_sweep_locked(home);
     lock_release(lock);
     return any;
 }
@@ -311,13 +318,7 @@ struct removed_homes removal_remove_all(const char *only,
     struct tiers tiers = {.catalogue = NULL, .only = only};
     char home[STK_HOME_BYTES];
     struct going going = {.home = home, .disks = true, .removal = &removal, .tell = tell};
-    if (stk_home_find_existing(home) != 0) {
-        *home = '\0';
-    }
-    int lock = *home != '\0' ? lock_take(home, 0) : -1;
-    if (*home != '\0' && lock < 0) {
-        die_for_lock(home, lock);
-    }
+    int lock = lock_existing(home);
     /* if it is of another version, or damaged, its tiers are unknown */
     if (*home != '\0' && stk_catalogue_open(&catalogue, home, false) == 0) {
         tiers.catalogue = &catalogue;

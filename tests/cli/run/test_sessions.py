@@ -1,5 +1,6 @@
 """Runs begin and end, one after the other, beside each other, and by a kill; what stays of them."""
 
+import concurrent.futures
 import contextlib
 import fcntl
 import os
@@ -168,6 +169,17 @@ def test_a_stoker_that_is_killed_while_it_removes(jobs, data, home, kept):
     ran = jobs.run(reading(files(data), 2), path=data)
     assert (ran.fills, ran.hits) == ((0, 10) if kept else (5, 5))
     assert os.path.exists(home) == kept
+
+
+def test_clear_beside_runs_that_end(jobs, data, home):
+    """A home that is gone before it can be locked is nothing to clear."""
+    with concurrent.futures.ThreadPoolExecutor() as pool:
+        runs = pool.submit(lambda: [jobs.run(["true"], path=data) for _ in range(25)])
+        while not runs.done():
+            for more in [], ["--dead"]:
+                assert "No such file" not in jobs.stoker("clear", *more).stderr
+        runs.result()
+    assert not os.path.exists(home)
 
 
 def test_who_looks_whether_a_run_lives_does_not_keep_it_alive(jobs, data, home):
