@@ -22,6 +22,27 @@ image = Image.open(sys.argv[1]).convert("RGB").crop((1, 2, 50, 60)).resize((20, 
 print(sum(image.tobytes()), "_stoker_waiting" in sys.modules)
 """
 
+# Replaces a method before there is a plugin, and counts what a program sees of it.
+REPLACED = """
+import sys
+from PIL import Image, ImageChops, ImageOps
+home, name = (Image.Image, sys.argv[2]) if sys.argv[2] in vars(Image.Image) else (
+    {"open": Image, "blend": Image}.get(sys.argv[2], ImageOps), sys.argv[2])
+plain, calls = getattr(home, name), 0
+def replaced(*arguments, **named):
+    global calls
+    calls += 1
+    made = plain(*arguments, **named)
+    return ImageChops.invert(made) if name in ("resize", "crop", "copy", "transpose") else made
+setattr(home, name, replaced)
+for _ in range(2):
+    image = Image.open(sys.argv[1]).convert("RGB")
+    small = image.crop((1, 2, 60, 60)).resize((30, 20)).transpose(0).copy()
+    print(small.point([255 - n for n in range(256)] * 3).tobytes().hex())
+    print(Image.blend(ImageOps.invert(image), image, 0.3).resize((300, 200)).getpixel((3, 3)))
+print(calls)
+"""
+
 
 @pytest.fixture
 def photo(jpegs):
@@ -45,6 +66,27 @@ def test_script_as_it_is(jobs, scratch, photo):  # noqa: F811
     off = jobs.run([PYTHON, script, photo], path=photo.parent, env={"STOKER_DECODE": "off"})
     assert decoded(off) == 0
     record("Switching on", "stoker run", sys.version.split()[0], "script, --no-decode", "same")
+
+
+@pytest.mark.parametrize("name", ["load", "copy", "convert", "crop", "_crop", "resize", "transpose", "tobytes", "_new",
+                                  "point", "blend", "invert"])
+def test_methods_replaced_before_the_first_image_are_called(jobs, scratch, photo, name):  # noqa: F811
+    script = scratch / "script.py"
+    script.write_text(REPLACED)
+    env = {"XDG_CACHE_HOME": scratch / "cache"}
+    plain = subprocess.run([PYTHON, script, photo, name], text=True, capture_output=True, check=True)
+    hooked = jobs.run([PYTHON, script, photo, name], path=photo.parent, env=env)
+    assert hooked.stdout == plain.stdout
+    assert decoded(hooked) == 0 and hooked.json["decode"]["settled"] == {"customised": 2}
+    assert not (scratch / "cache").exists(), "no self-test has run"
+
+
+def test_only_open_replaced_before_the_first_image(jobs, scratch, photo):  # noqa: F811
+    script = scratch / "script.py"
+    script.write_text(REPLACED)
+    plain = subprocess.run([PYTHON, script, photo, "open"], text=True, capture_output=True, check=True)
+    hooked = jobs.run([PYTHON, script, photo, "open"], path=photo.parent)
+    assert hooked.stdout == plain.stdout and decoded(hooked) > 0
 
 
 def test_left_to_pillow(jobs, scratch, jpegs):  # noqa: F811

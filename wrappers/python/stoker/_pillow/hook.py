@@ -250,7 +250,10 @@ def _resized_plan(image, size, filter):
 
 
 def _replace(owner, name, new, key=None):
+    """Puts a function in the place of Pillow's. A function of the program's stays."""
     plain = owner.__dict__[name]
+    if not versions.is_pillows(plain):
+        return
     _PLAIN[key or name] = plain
     setattr(owner, name, functools.wraps(plain)(new))
 
@@ -266,13 +269,16 @@ def _replace_im():
 
 
 def install():
-    """Puts the hook in place; once."""
+    """Puts the hook in place; once. Where a program has replaced functions before, images are counted and left to Pillow."""
     global _installed, _hooked_load
     if _installed or hasattr(Image.Image, "_stoker"):
         return
     _installed = True
+    is_whole = versions.are_unchanged()
     _replace(ImageFile.ImageFile, "load", _load_file, "ImageFile.load")
     _hooked_load = ImageFile.ImageFile.load
+    if not is_whole:
+        return
     _replace(Image.Image, "load", _load)
     for name, ours in (("copy", _copied), ("convert", _converted), ("crop", _cropped), ("resize", _resized),
                        ("transpose", _transposed), ("tobytes", _as_bytes)):
@@ -282,7 +288,7 @@ def install():
     _replace_im()
     pending.heed_forks()
     ending.hold_modules()
-    if setting():
+    if setting() and versions.is_pillows(Image.open):
         from .open import open_image, see_files
         see_files()
         _replace(Image, "open", open_image)

@@ -23,7 +23,7 @@ _FACTORS = {operate.AFFINE: 6, operate.PERSPECTIVE: 8}
 
 _HISTOGRAM = Image.Image.histogram
 _hooked_point = None  # Image.Image.point in its place
-_BARE = Image.new("L", (1, 1))  # its info is empty
+_BARE = Image.Image()  # its info is empty
 
 
 def _is_large(size):

@@ -19,7 +19,7 @@ from .plan import Plan, materialise
 
 _MOST = 48
 
-_nothing = Image.new("L", (1, 1))
+_nothing = Image.Image()
 _no_image = type(None)  # called as a reference is, it gives None
 
 # Weak references, the oldest first; most are soon dead. As many go out as come in.

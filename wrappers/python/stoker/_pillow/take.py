@@ -89,7 +89,7 @@ def _obstacle(image, mode):
         return _core.DRAFT
     own = image.__dict__
     if (image.tile != [("jpeg", (0, 0) + image.size, 0, (mode, ""))]
-            or "jpeg" in Image.DECODERS
+            or "jpeg" in Image.DECODERS or not versions.are_unchanged()
             or "load_read" in own or "load_seek" in own or "tile_prefix" in own
             or JpegImagePlugin.JpegImageFile.load_read is not _load_read):
         return _core.CUSTOMISED

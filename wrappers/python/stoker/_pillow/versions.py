@@ -1,9 +1,10 @@
 """Differences between versions of Pillow, and Pillow's own functions before the hook."""
 
+import functools
 import io
 
 import PIL
-from PIL import Image, ImageFile, JpegImagePlugin
+from PIL import Image, ImageFile, ImageFilter, ImageOps, JpegImagePlugin
 
 from .. import _core
 
@@ -25,6 +26,24 @@ HAS_TWO_RADII = VERSION >= (10, 1)
 
 # Before the hook; filled in by hook.install().
 PLAIN = {}
+
+# Functions in whose place the hook's are, and which its plans and its self-tests rely on.
+_RELIED_ON = ((ImageFile.ImageFile, ("load", "load_prepare", "load_end")),
+              (Image.Image, ("load", "copy", "__copy__", "convert", "crop", "_crop", "resize", "transpose", "tobytes", "_new",
+                             "point")),
+              (Image, ("blend",)), (ImageOps, ("invert", "solarize", "posterize", "autocontrast", "equalize")),
+              *((kind, ("filter",)) for kind in (ImageFilter.BuiltinFilter, ImageFilter.GaussianBlur, ImageFilter.BoxBlur)))
+
+
+def is_pillows(function):
+    """Returns true if Pillow wrote the function of a class or module of Pillow's."""
+    return getattr(function, "__globals__", {}).get("__name__", "").startswith("PIL.")
+
+
+@functools.cache
+def are_unchanged():
+    """Returns true if no function that is relied on was the program's at the first call, which hook.install() makes."""
+    return all(is_pillows(owner.__dict__[name]) for owner, names in _RELIED_ON for name in names)
 
 
 def plain_load(image):
