@@ -3,6 +3,7 @@
 import errno
 import json
 import os
+import pathlib
 import random
 import signal
 import subprocess
@@ -480,6 +481,7 @@ def test_a_signal_ends_the_wait(jobs, origin, file):
     with origin.fs.counting() as counted, jobs.started(line, SMALL) as process:
         pid = int(read_line(process).split()[1])
         wait_for(lambda: counted["read_bytes"] > MB)
+        wait_for(lambda: "futex" in pathlib.Path(f"/proc/{pid}/wchan").read_text())
         os.kill(pid, signal.SIGUSR1)
         began = time.monotonic()
         assert read_line(process) == "False"
