@@ -211,6 +211,17 @@ static bool is_refuted(const struct trial *trial)
     return other >= PROVEN && other >= same;
 }
 
+/* Returns true if none of the files that were tried comes again. */
+static bool is_wrong(const struct sample_files *files)
+{
+    unsigned refuted = 0, tried = 0;
+    for (unsigned i = 0; i < SAMPLE_FILES; i++) {
+        refuted += is_refuted(&files->trials[i]);
+        tried += files->trials[i].count > 0;
+    }
+    return refuted > 0 && refuted == tried;
+}
+
 /* ---- reports ---- */
 
 /* Returns true if the sample has opened all that is known of it. */
@@ -250,14 +261,31 @@ static struct report read_report(const char *paths, size_t bytes)
     return report;
 }
 
+/* Forgets what an earlier run has kept. This run's entries are a guess of their own then. */
+static void forget_kept(struct sample_files *files)
+{
+    files->width = 0;
+    for (size_t i = 0; i < files->samples; i++) {
+        files->places[i] = files->places[i] < files->kept ? 0 : files->places[i];
+        const char *entry = entry_of(files, i);
+        unsigned count = entry != NULL ? (uint8_t)entry[0] : 0;
+        files->width = count > files->width ? count : files->width;
+    }
+    files->kept = 0;
+    memset(files->trials, 0, sizeof files->trials);
+}
+
 /* Notes what a sample has opened. It takes the place of what an earlier run has kept. */
 static void add_sample(struct sample_files *files, uint64_t index, const char *paths, size_t bytes)
 {
     const char *entry = entry_of(files, index);
     struct report report = read_report(paths, bytes);
     bool same = entry != NULL && compare(files, entry, &report);
-    bool is_new = entry == NULL || (!same && files->places[index] < files->kept);
-    if (is_new && report.count > 0) {
+    if (files->kept > 0 && is_wrong(files)) {
+        forget_kept(files);
+    }
+    bool is_new = entry_of(files, index) == NULL || files->places[index] < files->kept;
+    if (!same && is_new && report.count > 0) {
         remember(files, index, &report);
     }
 }
@@ -375,20 +403,12 @@ static void keep(const struct sample_files *files)
     }
 }
 
-static bool is_wrong(const struct sample_files *files)
-{
-    unsigned refuted = 0;
-    for (unsigned i = 0; i < files->width; i++) {
-        refuted += is_refuted(&files->trials[i]);
-    }
-    return refuted > 0 && refuted == files->width;
-}
-
 void sample_files_keep(void)
 {
     for (unsigned i = 0; i < known.count; i++) {
         const struct sample_files *files = &known.sets[i];
-        if (is_wrong(files)) {
+        bool is_empty = files->used > 0 && count_samples(files) == 0;
+        if (is_wrong(files) || is_empty) {
             kept_samples_drop(files->dataset);
         } else if (files->used > files->kept) {
             keep(files);

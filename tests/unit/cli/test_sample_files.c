@@ -229,14 +229,66 @@ START_TEST(what_was_replaced_takes_no_room)
 }
 END_TEST
 
+/* The next run's guess has this run's files in the place of a wrong one. */
 START_TEST(a_wrong_guess_is_not_kept)
 {
     run_earlier(500, 'a');
     run_earlier(8, 'b');
     begin_run();
-    ck_assert_int_eq(access(kept_file, F_OK), -1);
     sample_files_begin(SET);
+    expect(0, 0, "b/file000");
+    expect(7, 0, "b/file007");
     expect(300, 0, "");
+}
+END_TEST
+
+START_TEST(nothing_takes_the_place_of_a_wrong_guess)
+{
+    run_earlier(8, 'a');
+    begin_run();
+    ck_assert_int_eq(access(kept_file, F_OK), 0);
+    for (unsigned i = 0; i < 8; i++) {
+        TELL(i, "");
+    }
+    sample_files_keep();
+    ck_assert_int_eq(access(kept_file, F_OK), -1);
+}
+END_TEST
+
+START_TEST(two_runs_that_are_wrong_by_themselves)
+{
+    run_earlier(500, 'a');
+    begin_run();
+    open_files(500, 'b');
+    open_files(500, 'c');
+    sample_files_keep();
+    ck_assert_int_eq(access(kept_file, F_OK), -1);
+}
+END_TEST
+
+/* The run's own files are a guess that begins anew, with no more files of a sample than it saw. */
+START_TEST(a_wrong_guess_is_forgotten)
+{
+    run_earlier(500, 'a');
+    begin_run();
+    struct kept_samples *kept = kept_samples_read(SET, 1 << 20);
+    ck_assert_ptr_nonnull(kept);
+    kept->width = 3;
+    kept_samples_write(kept);
+    free(kept);
+    sample_files_begin(SET);
+    ck_assert_uint_eq(sample_files_width(sample_files_of(SET)), 3);
+    TELL(600, "c/1\0c/2");
+    open_files(7, 'b');
+    expect(300, 0, "a/file300");
+    open_files(8, 'b'); /* seven of these come again */
+    expect(300, 0, "");
+    expect(0, 0, "b/file000");
+    expect(600, 1, "c/2");
+    ck_assert_uint_eq(sample_files_width(sample_files_of(SET)), 2);
+    ck_assert(!sample_files_hold(sample_files_of(SET)));
+    open_files(8, 'b');
+    ck_assert(sample_files_hold(sample_files_of(SET)));
 }
 END_TEST
 
@@ -391,6 +443,9 @@ Suite *suite_sample_files(void)
     tcase_add_test(all, this_run_knows_better);
     tcase_add_test(all, what_was_replaced_takes_no_room);
     tcase_add_test(all, a_wrong_guess_is_not_kept);
+    tcase_add_test(all, nothing_takes_the_place_of_a_wrong_guess);
+    tcase_add_test(all, two_runs_that_are_wrong_by_themselves);
+    tcase_add_test(all, a_wrong_guess_is_forgotten);
     tcase_add_test(all, a_file_that_is_damaged_or_another_ones);
     tcase_add_test(all, nonsense_with_a_right_check);
     tcase_add_test(all, a_path_that_is_too_long);
