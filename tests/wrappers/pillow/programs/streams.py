@@ -51,6 +51,18 @@ class Failing(Stream):
         return super().read(size)
 
 
+class Unseekable(Stream):
+    """Fails once, at the seek of the first load()."""
+
+    seeks = 0
+
+    def seek(self, offset, whence=0):
+        self.seeks += 1
+        if self.seeks == 3:
+            raise ValueError("lost")
+        return super().seek(offset, whence)
+
+
 class Mutable(Stream):
     """Gives what is no bytes object."""
 
@@ -98,7 +110,7 @@ if sys.argv.pop(1) == "pairs":
 
 def every_way(data, is_whole):
     results = [used(kind(data), block, flag, is_whole) for kind, block, flag in WAYS]
-    return results + [used(Failing(data), 65536, False, False)]
+    return results + [used(kind(data), 65536, False, False) for kind in (Failing, Unseekable)]
 
 
 for directory in sys.argv[1:]:

@@ -22,6 +22,7 @@ _PLAIN = versions.PLAIN
 _Jpeg = JpegImagePlugin.JpegImageFile
 _installed = False
 _hooked_load = None  # ImageFile.load in its place
+_hooked_open = None  # Image.open in its place
 
 # Whole numbers only: Pillow rounds, or refuses, what else may come.
 _LARGEST = 0x7fffffff  # beyond that Pillow refuses it at once
@@ -258,6 +259,11 @@ def _replace(owner, name, new, key=None):
     setattr(owner, name, functools.wraps(plain)(new))
 
 
+def opens_here():
+    """Returns true if Image.open() is the hook's, and no function of the program's is in between."""
+    return _hooked_open is not None and Image.open is _hooked_open
+
+
 def _replace_im():
     if versions.HAS_PROPERTY:
         plain = Image.Image.__dict__["im"]
@@ -270,7 +276,7 @@ def _replace_im():
 
 def install():
     """Puts the hook in place; once. Where a program has replaced functions before, images are counted and left to Pillow."""
-    global _installed, _hooked_load
+    global _installed, _hooked_load, _hooked_open
     if _installed or hasattr(Image.Image, "_stoker"):
         return
     _installed = True
@@ -292,4 +298,5 @@ def install():
         from .open import open_image, see_files
         see_files()
         _replace(Image, "open", open_image)
+        _hooked_open = Image.open
     Image.Image._stoker = True

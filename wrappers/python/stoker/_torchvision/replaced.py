@@ -104,7 +104,7 @@ def _replace(owner, name, new, key=None):
 def _pil_loader(path):
     """Opens an image by its name: a file with a form need not be opened. torchvision always opens the file."""
     try:
-        if type(path) is str:  # Pillow takes more kinds of file objects than torchvision does
+        if type(path) is str and hook.opens_here():  # Pillow takes more kinds of file objects than torchvision does
             with Image.open(path) as image:
                 return image.convert("RGB")
     except Exception as error:  # torchvision's own function raises its own error
