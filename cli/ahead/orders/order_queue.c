@@ -26,7 +26,7 @@ static struct {
     struct order order[ORDERS];
     uint64_t pass[ORDERS];
     unsigned turn;
-    bool loaders; /* a loader has sent files */
+    bool loaders; /* is_of_loader() of an order, for good */
     bool over;
 } orders = {.hearing = -1, .lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
 
@@ -120,13 +120,21 @@ static bool receive(struct order *order)
     return got > 0 && (size_t)got <= sizeof message && order_add(order, message, (size_t)got);
 }
 
+/* Returns true if a loader has sent files. An order of samples counts once it is believed: a wrong
+ * guess takes no turn from the trees. */
+static bool is_of_loader(const struct order *order)
+{
+    return order->first != NULL && !order_is_of_tree(order) &&
+           (order->dataset == 0 || order->believed);
+}
+
 /* Reads what has come. When the loader closes its connection, the order ends: no loader needs the
  * rest. A tree's walk closes it when all paths are sent. */
 static void look_at(const struct pollfd *polled, struct order *order)
 {
     order->ended = order->ended || (polled->revents != 0 && !receive(order));
-    orders.loaders = orders.loaders || (order->first != NULL && !order_is_of_tree(order));
     order_judge(order, orders.run);
+    orders.loaders = orders.loaders || is_of_loader(order);
     if (order->failed || (order->ended && (!order_is_of_tree(order) || order->first == NULL))) {
         order_end(order);
     }

@@ -43,7 +43,8 @@ void order_queue_listen(struct stk_run *run);
 
 /* Returns true if there is a file that may be read now. */
 bool order_queue_has_next(void);
-/* Returns true if a loader has sent files of an order. Then trees have no turn. */
+/* Returns true if a loader has sent files of an order, or if an order of samples is believed. Then
+ * trees have no turn. */
 bool order_queue_has_loaders(void);
 
 /* Waits for the next file. Returns false once the socket is closed. */
