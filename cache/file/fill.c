@@ -173,6 +173,13 @@ static bool adopt(struct stk_fill *fill)
     return adopted;
 }
 
+/* Returns true if the open follows, or if the entry may soon be made without a place to stay. */
+static bool is_tried_again(const struct stk_fill *fill, enum stk_bypass why)
+{
+    return (why != STK_BYPASS_NONE && fill->unopened) ||
+           (why == STK_BYPASS_BUDGET && stk_fill_may_be_transient(fill));
+}
+
 /* Ends the claim with what became of it. */
 static void finish(const struct stk_fill *fill, enum stk_bypass why)
 {
@@ -182,9 +189,7 @@ static void finish(const struct stk_fill *fill, enum stk_bypass why)
     }
     if (why == STK_BYPASS_SPARSE) {
         stk_claim_finish(claim, STK_REFUSED, 0, stk_claim_sparse_in(fill->cache->run_start_ns));
-    } else if (why != STK_BYPASS_NONE && fill->unopened) { /* the open follows */
-        stk_claim_finish(claim, STK_ABSENT, 0, 0);
-    } else if (why == STK_BYPASS_BUDGET && stk_fill_may_be_transient(fill)) { /* soon, perhaps */
+    } else if (is_tried_again(fill, why)) {
         stk_claim_finish(claim, STK_ABSENT, 0, 0);
     } else {
         stk_entry_build_finish(&fill->build, claim, why);

@@ -86,7 +86,7 @@ static bool has_place(struct sample_files *files, uint64_t index)
 
 static bool has_room(struct sample_files *files, size_t bytes)
 {
-    if (bytes <= files->room - files->used) {
+    if (files->texts != NULL && bytes <= files->room - files->used) {
         return true;
     }
     size_t room = enlarge(files->room, files->used + bytes);
