@@ -51,7 +51,7 @@ static void catch_signals(void)
 
 static void print_rates(const struct fill_figures *figures)
 {
-    if (figures->filled == 0) {
+    if (figures->filled == 0 && figures->filled_bytes == 0) {
         say("nothing was filled; %" PRIu64 " %s there", figures->present,
             plural(figures->present, "file was", "files were"));
         return;

@@ -220,7 +220,8 @@ def test_two_at_once(jobs, origin, file, build):
     with origin.fs.counting() as counted, jobs.started(line, env=SMALL) as one, \
             jobs.started(line, env=SMALL) as other:
         stderr = [each.communicate(timeout=60)[1] for each in (one, other)]
-    told = [in_bytes(re.search(r" files? \((.*?)\) filled", each)[1]) for each in stderr]
+    told = [re.search(r" files? \((.*?)\) filled", each) for each in stderr]
+    told = [in_bytes(each[1]) if each else 0 for each in told]  # one of them may come too late
     assert 0.9 * SIZE < sum(told) < 1.1 * SIZE, stderr
     assert counted["read_bytes"] <= SIZE + 8 * MB and is_whole(jobs, file[0])
 
@@ -260,7 +261,7 @@ def test_a_file_system_that_gets_full(jobs, origin, file, build):
         wait_for(lambda: counted["read_bytes"] > 4 * MB)
         jobs.place.run(["sh", "-c", fill_up])
         stderr = process.communicate(timeout=60)[1]
-    assert "stoker: nothing was filled" in stderr and "not cached: 1 " in stderr, stderr
+    assert "stoker: 0 files (" in stderr and "not cached: 1 " in stderr, stderr
     origin.fs.latency_ms = 0
     for _ in range(2):
         said = jobs.preloaded(["cmp", file[0], file[1]], file[0].parent, env=SMALL)
