@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/options.h"
+#include "base/sys.h"
 #include "cli/os/descriptors.h"
 #include "cli/os/state_dir.h"
 #include "cli/out/say.h"
@@ -97,7 +98,7 @@ static struct record_file *look(int directory, unsigned *count)
     if (files != NULL) {
         closedir(files);
     } else {
-        descriptor_close(copy);
+        stk_sys_close_opened(copy);
     }
     qsort(found, *count, sizeof *found, compare);
     return found;
@@ -131,7 +132,7 @@ int history_list(struct history_list *out)
         }
     }
     free(found);
-    descriptor_close(directory);
+    stk_sys_close_opened(directory);
     return directory >= 0 ? 0 : directory;
 }
 

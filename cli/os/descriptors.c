@@ -1,7 +1,6 @@
 #include "cli/os/descriptors.h"
 
 #include <sys/resource.h>
-#include <unistd.h>
 
 void descriptors_raise_limit(void)
 {
@@ -9,13 +8,6 @@ void descriptors_raise_limit(void)
     if (getrlimit(RLIMIT_NOFILE, &limit) == 0) {
         limit.rlim_cur = limit.rlim_max;
         setrlimit(RLIMIT_NOFILE, &limit);
-    }
-}
-
-void descriptor_close(int fd)
-{
-    if (fd >= 0) {
-        close(fd);
     }
 }
 

@@ -8,7 +8,7 @@
  * that this process starts get the limit, too. */
 void descriptors_raise_limit(void);
 
-/* Close what open(), opendir() or fopen() has returned. They do nothing if it has failed. */
-void descriptor_close(int fd);
+/* Close what opendir() or fopen() has returned. They do nothing if it has failed. For descriptors
+ * there is stk_sys_close_opened() (base/sys.h). */
 void directory_close(DIR *directory);
 void file_close(FILE *file);

@@ -9,8 +9,8 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/sys.h"
 #include "cache/catalogue/home.h"
-#include "cli/os/descriptors.h"
 
 static int open_lock(const char *path, const char *home, int create)
 {
@@ -69,7 +69,7 @@ int lock_take(const char *home, int create)
 
 void lock_release(int fd)
 {
-    descriptor_close(fd);
+    stk_sys_close_opened(fd);
 }
 
 /* Tries a shared lock: so two checks do not take each other for a holder. */

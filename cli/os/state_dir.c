@@ -94,14 +94,14 @@ void state_read(const char *name, char *text, size_t room)
     size_t bytes = file != NULL ? fread(text, 1, room - 1, file) : 0;
     text[bytes] = '\0';
     file_close(file);
-    descriptor_close(directory);
+    stk_sys_close_opened(directory);
 }
 
 int state_write(const char *name, const char *text)
 {
     int directory = state_open("", true);
     int error = directory >= 0 ? state_put(directory, name, text, strlen(text)) : directory;
-    descriptor_close(directory);
+    stk_sys_close_opened(directory);
     return error;
 }
 

@@ -11,12 +11,12 @@
 #include <unistd.h>
 
 #include "base/path.h"
+#include "base/sys.h"
 #include "base/tally.h"
 #include "base/walk.h"
 #include "cache/catalogue/changes.h"
 #include "cache/run/run.h"
 #include "cache/tier/tier.h"
-#include "cli/os/descriptors.h"
 #include "cli/os/home_lock.h"
 #include "cli/os/team_walk.h"
 #include "cli/out/say.h"
@@ -218,7 +218,7 @@ static void empty_unused(struct stk_catalogue *catalogue, const char *home)
     if (closed || alone >= 0) {
         removal_empty_memory(catalogue, home);
     }
-    descriptor_close(alone);
+    stk_sys_close_opened(alone);
 }
 
 bool removal_sweep_locked(const char *home)
@@ -307,7 +307,7 @@ static void remove_locked(struct tiers *tiers, struct going *going)
     if (with_own) {
         remove_own_home(going);
     }
-    descriptor_close(alone);
+    stk_sys_close_opened(alone);
 }
 
 struct removed_homes removal_remove_all(const char *only,
@@ -360,7 +360,7 @@ static enum removal_user end_run_user_locked(struct stk_catalogue *catalogue, co
     if (!kept && !runs) {
         removal_empty_memory(catalogue, home);
     }
-    descriptor_close(alone);
+    stk_sys_close_opened(alone);
     return kept ? REMOVAL_USER_KEPT : runs ? REMOVAL_USER_USED : REMOVAL_USER_GONE;
 }
 

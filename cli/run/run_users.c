@@ -36,7 +36,7 @@ static bool is_marked(int directory, const char *name, uint32_t number, struct r
         out->uid = stat_.st_uid;
         out->gid = stat_.st_gid;
     }
-    descriptor_close(fd);
+    stk_sys_close_opened(fd);
     return marked;
 }
 

@@ -146,7 +146,7 @@ static bool is_read_file(int directory, const char *number)
                 (link.st_mode & 0600) == 0400 &&
                 stk_sys_statx(fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_TYPE, &file) == 0 &&
                 S_ISREG(file.stx_mode);
-    descriptor_close(fd);
+    stk_sys_close_opened(fd);
     return good;
 }
 
