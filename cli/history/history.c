@@ -88,18 +88,13 @@ static bool look_at(int directory, const char *name, struct record_file *out)
 static struct record_file *look(int directory, unsigned *count)
 {
     struct record_file *found = must_allocate(MOST_FILES * sizeof *found);
-    int copy = openat(directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    DIR *files = copy >= 0 ? fdopendir(copy) : NULL;
+    DIR *files = directory_open(directory);
     struct dirent *entry;
     *count = 0;
     while (files != NULL && *count < MOST_FILES && (entry = readdir(files)) != NULL) {
         *count += look_at(directory, entry->d_name, &found[*count]);
     }
-    if (files != NULL) {
-        closedir(files);
-    } else {
-        stk_sys_close_opened(copy);
-    }
+    directory_close(files);
     qsort(found, *count, sizeof *found, compare);
     return found;
 }

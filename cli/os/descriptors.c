@@ -1,6 +1,9 @@
 #include "cli/os/descriptors.h"
 
+#include <fcntl.h>
 #include <sys/resource.h>
+
+#include "base/sys.h"
 
 void descriptors_raise_limit(void)
 {
@@ -9,6 +12,16 @@ void descriptors_raise_limit(void)
         limit.rlim_cur = limit.rlim_max;
         setrlimit(RLIMIT_NOFILE, &limit);
     }
+}
+
+DIR *directory_open(int directory)
+{
+    int copy = openat(directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR *opened = copy >= 0 ? fdopendir(copy) : NULL;
+    if (opened == NULL) {
+        stk_sys_close_opened(copy);
+    }
+    return opened;
 }
 
 void directory_close(DIR *directory)

@@ -15,6 +15,7 @@
 
 #include "base/hash.h"
 #include "base/sys.h"
+#include "cli/os/descriptors.h"
 #include "cli/os/state_dir.h"
 
 #define DIRECTORY  "samples"
@@ -127,17 +128,12 @@ static void add_file(int in, const char *name, struct holding *holding)
 static struct holding look(int in)
 {
     struct holding holding = {.count = 0};
-    int copy = openat(in, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    DIR *files = copy >= 0 ? fdopendir(copy) : NULL;
+    DIR *files = directory_open(in);
     struct dirent *entry;
     while (files != NULL && (entry = readdir(files)) != NULL) {
         add_file(in, entry->d_name, &holding);
     }
-    if (files != NULL) {
-        closedir(files);
-    } else if (copy >= 0) {
-        close(copy);
-    }
+    directory_close(files);
     return holding;
 }
 
