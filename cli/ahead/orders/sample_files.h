@@ -13,10 +13,9 @@
 #include <stdint.h>
 
 #include "base/path.h"
+#include "cli/ahead/orders/sample_entries.h"
 
-#define SAMPLE_FILES       4          /* of a sample */
-#define SAMPLE_FILES_SETS  16         /* data sets */
-#define SAMPLE_FILES_BYTES (64 << 20) /* of memory, for all of them; what is more is left out */
+#define SAMPLE_FILES_SETS 16 /* data sets */
 
 /* In a message: a sample, and behind it the paths that it opened, each with its zero. */
 struct sample_head {
