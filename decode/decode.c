@@ -96,95 +96,66 @@ static int decode_straight(struct stk_decoder *decoder, const struct stk_plan *p
     return result < 0 ? result : STK_DECODE_OK;
 }
 
-/* The header has been read. The plan has no turn. */
-static int decode_unturned(struct stk_decoder *decoder, const struct stk_jpeg_info *info,
-                           const struct stk_plan *plan, const struct stk_target *target)
+/* The header has been read. The geometry is that of the plan, whose turn it has in it. */
+static int run(struct stk_decoder *decoder, const struct stk_jpeg_info *info,
+               const struct stk_plan *plan, const struct stk_geometry *geometry,
+               const struct stk_target *target)
 {
-    struct stk_geometry geometry;
     struct stk_passes passes;
     struct stk_rows rows;
     struct stk_emit emit;
-    int result = stk_geometry_make(plan, target, info->width, info->height, &geometry);
-    bool straight = !result && is_straight(plan, &geometry, info);
-    result = result ? result : check_layout(plan, straight);
+    bool straight = is_straight(plan, geometry, info);
+    int result = check_layout(plan, straight);
     result = result ? result : check_file(info, plan->channels, straight);
     if (!result && straight) {
-        return decode_straight(decoder, plan, &geometry, target);
+        return decode_straight(decoder, plan, geometry, target);
     }
-    result = result ? result : stk_passes_prepare(&passes, &decoder->workspace, &geometry);
+    result = result ? result : stk_passes_prepare(&passes, &decoder->workspace, geometry);
     result = result ? result
                     : stk_rows_open_jpeg(&rows, &decoder->workspace, decoder->jpeg, passes.region,
                                          passes.slack);
-    result = result ? result : stk_emit_open(&emit, &decoder->workspace, plan, &geometry, target);
+    result = result ? result : stk_emit_open(&emit, &decoder->workspace, plan, geometry, target);
     return result ? result : stk_passes_run(&passes, &rows, &emit);
 }
 
-static void set_crop(struct stk_plan *plan, struct stk_region region)
+/* Lays out an image of four bytes a pixel, which is a plan's result. */
+static int lay_out(struct stk_decoder *decoder, const uint32_t *pixels, uint32_t width,
+                   uint32_t height, const struct stk_plan *plan, const struct stk_target *target)
 {
-    plan->crop[0] = (int32_t)region.left;
-    plan->crop[1] = (int32_t)region.top;
-    plan->crop[2] = (int32_t)(region.left + region.width);
-    plan->crop[3] = (int32_t)(region.top + region.height);
+    const struct stk_image image = {
+        .data = pixels, .width = width, .height = height, .channels = 4, .row_bytes = 4 * width};
+    const struct stk_plan copy = {.crop = {0, 0, (int32_t)width, (int32_t)height},
+                                  .width = width,
+                                  .height = height,
+                                  .box = {0, 0, (float)width, (float)height},
+                                  .channels = plan->channels,
+                                  .layout = plan->layout,
+                                  .type = plan->type,
+                                  .table = plan->table};
+    return stk_transform(decoder, &image, &copy, target);
 }
 
-/* Makes the image of a turned plan's crop, of four bytes a pixel. There is memory for it, behind
- * memory for what is still to be turned. */
-static int make_turned(struct stk_decoder *decoder, const struct stk_jpeg_info *info,
-                       const struct stk_plan *plan, struct stk_region region, uint32_t *memory,
-                       struct stk_image *image)
+/* Makes the result of a plan with its axes exchanged, and exchanges them. */
+static int run_exchanged(struct stk_decoder *decoder, const struct stk_jpeg_info *info,
+                         const struct stk_plan *plan, const struct stk_geometry *geometry,
+                         const struct stk_target *target)
 {
-    size_t pixels = (size_t)region.width * region.height;
-    bool exchanged = plan->turn & STK_EXCHANGE_AXES;
-    struct stk_plan part = {.width = region.width, .height = region.height, .channels = 4};
-    struct stk_target target = {memory, .row_bytes = region.width * 4, .bytes = pixels * 4};
-    set_crop(&part, region);
-    part.box[2] = (float)region.width;
-    part.box[3] = (float)region.height;
-    part.flip = plan->turn & ~(unsigned)STK_EXCHANGE_AXES;
-    *image = (struct stk_image){memory, region.width, region.height, 4, .unused = 1};
-    int result = decode_unturned(decoder, info, &part, &target);
-    if (!result && exchanged) {
-        image->data = memory + pixels;
-        image->width = region.height;
-        image->height = region.width;
-        stk_turn_exchange(memory, region.width, region.height, memory + pixels);
-    }
-    image->row_bytes = (size_t)image->width * 4;
-    return result;
-}
-
-/* Returns true if a flip is all that is done with this part of the image. */
-static bool is_flip(const struct stk_plan *plan, struct stk_region region)
-{
-    return !(plan->turn & STK_EXCHANGE_AXES) && plan->width == region.width &&
-           plan->height == region.height && plan->window[2] == 0;
-}
-
-/* Decodes the crop, turns it, and does the rest with the turned image. */
-static int decode_turned(struct stk_decoder *decoder, const struct stk_jpeg_info *info,
-                         const struct stk_plan *plan, const struct stk_target *target)
-{
-    struct stk_region region;
-    struct stk_image image;
-    if (plan->channels < 3 || plan->turn > 7 ||
-        !stk_turn_region(plan, info->width, info->height, &region)) {
-        return STK_DECODE_ARGUMENT;
-    }
-    struct stk_plan rest = *plan;
-    rest.turn = 0;
-    if (is_flip(plan, region)) {
-        rest.flip ^= plan->turn;
-        set_crop(&rest, region);
-        return decode_unturned(decoder, info, &rest, target);
-    }
-    size_t images = plan->turn & STK_EXCHANGE_AXES ? 2 : 1;
-    uint32_t *memory = malloc(images * region.width * region.height * 4);
+    uint32_t width = geometry->width, height = geometry->height;
+    size_t pixels = (size_t)width * height;
+    struct stk_plan part = *plan;
+    part.channels = 4;
+    part.layout = STK_LAYOUT_HWC;
+    part.type = STK_TYPE_U8;
+    uint32_t *memory = malloc(2 * 4 * pixels);
     if (!memory) {
         return STK_DECODE_MEMORY;
     }
-    int result = make_turned(decoder, info, plan, region, memory, &image);
-    set_crop(&rest, (struct stk_region){0, 0, image.width, image.height});
-    result = result ? result : stk_transform(decoder, &image, &rest, target);
+    const struct stk_target lying = {memory, .row_bytes = 4 * (size_t)width, .bytes = 4 * pixels};
+    int result = run(decoder, info, &part, geometry, &lying);
+    if (!result) {
+        stk_turn_exchange(memory, width, height, memory + pixels);
+        result = lay_out(decoder, memory + pixels, height, width, plan, target);
+    }
     free(memory);
     return result;
 }
@@ -193,8 +164,15 @@ static int decode_turned(struct stk_decoder *decoder, const struct stk_jpeg_info
 static int decode(struct stk_decoder *decoder, const struct stk_jpeg_info *info,
                   const struct stk_plan *plan, const struct stk_target *target)
 {
-    return plan->turn ? decode_turned(decoder, info, plan, target)
-                      : decode_unturned(decoder, info, plan, target);
+    struct stk_geometry geometry;
+    struct stk_plan part = *plan;
+    int result = plan->turn ? stk_turn_geometry(&part, target, info->width, info->height, &geometry)
+                            : stk_geometry_make(plan, target, info->width, info->height, &geometry);
+    if (result) {
+        return result;
+    }
+    return plan->turn & STK_EXCHANGE_AXES ? run_exchanged(decoder, info, &part, &geometry, target)
+                                          : run(decoder, info, &part, &geometry, target);
 }
 
 int stk_decode(struct stk_decoder *decoder, const void *bytes, size_t size,

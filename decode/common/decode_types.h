@@ -88,8 +88,8 @@ struct stk_plan {
     uint32_t window[4];
     /*
      * The turn of the whole image, before all else: any of STK_FLIP_*, then STK_EXCHANGE_AXES. Only
-     * for a JPEG of which three or four channels are wanted. Needs memory for the crop, twice if
-     * the axes are exchanged.
+     * for a JPEG of which three or four channels are wanted. If the axes are exchanged, it needs
+     * memory for two results of four bytes a pixel.
      */
     unsigned turn;
     /* The end of these bytes as stk_decode_examine() found it, so that stk_decode() need not look

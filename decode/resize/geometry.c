@@ -135,8 +135,8 @@ static void set_passes(struct stk_geometry *out, const struct stk_plan *plan)
     out->resized = !nearest;
 }
 
-/* A flip of columns is a pass with reversed taps; one of rows is a matter of the target alone. */
-static void add_flip(struct stk_geometry *out)
+/* A flip of rows is a matter of the target alone. */
+void stk_geometry_flip(struct stk_geometry *out)
 {
     if (!out->pass_x) {
         uint32_t width = out->crop.width;
@@ -156,7 +156,7 @@ static void set_steps(struct stk_geometry *out, const struct stk_plan *plan,
         set_window(out, window);
     }
     if (plan->flip & STK_FLIP_HORIZONTAL) {
-        add_flip(out);
+        stk_geometry_flip(out);
     }
 }
 

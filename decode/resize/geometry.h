@@ -18,3 +18,6 @@ struct stk_geometry {
 /* Checks the plan against an image's size, and the target against the plan. */
 int stk_geometry_make(const struct stk_plan *plan, const struct stk_target *target, uint32_t width,
                       uint32_t height, struct stk_geometry *out);
+
+/* Flips the result's columns: a pass with reversed taps. The axis must not be reversed yet. */
+void stk_geometry_flip(struct stk_geometry *geometry);

@@ -87,6 +87,20 @@ static void find_windows(struct work *work)
     }
 }
 
+/* Returns the first input of a slot as it counts from the other end. */
+static uint32_t mirrored(const struct work *work, uint32_t slot)
+{
+    uint32_t length = work->lengths[slot] ? work->lengths[slot] : 1;
+    return work->axis->size - work->first[slot] - length;
+}
+
+static void mirror_windows(struct work *work)
+{
+    for (uint32_t slot = 0; work->axis->mirrored && slot < work->axis->outputs; slot++) {
+        work->first[slot] = mirrored(work, slot);
+    }
+}
+
 /* Fills work->row with the weights of one output, whose sum is one. */
 static void weigh(struct work *work, uint32_t position, uint32_t begin, uint32_t length)
 {
@@ -150,14 +164,15 @@ static int store_weights(struct work *work, const struct stk_taps *taps, uint32_
 {
     uint32_t output = work->axis->reversed ? taps->outputs - 1 - slot : slot;
     uint32_t length = work->lengths[slot];
+    uint32_t first = work->axis->mirrored ? mirrored(work, slot) : work->first[slot];
     int32_t unit = 1 << (STK_WEIGHT_BITS - work->bits);
     int32_t *words = work->weights[(size_t)slot * taps->groups].word;
-    weigh(work, work->axis->skipped + output, work->first[slot], length);
+    weigh(work, work->axis->skipped + output, first, length);
     if (!scale(work->row, length, work->bits)) {
         return STK_DECODE_UNSUPPORTED;
     }
     for (uint32_t i = 0; i < length; i++) {
-        words[i] = fix(work->row[i]) * unit;
+        words[work->axis->mirrored ? length - 1 - i : i] = fix(work->row[i]) * unit;
     }
     return STK_DECODE_OK;
 }
@@ -217,6 +232,7 @@ int stk_taps_make(struct stk_workspace *workspace, enum stk_scratch where,
         return result;
     }
     find_windows(&work);
+    mirror_windows(&work);
     find_bits(&work);
     set_origin(&work, out);
     out->taps = (struct stk_taps){

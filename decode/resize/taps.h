@@ -15,6 +15,7 @@ struct stk_axis {
     uint32_t outputs; /* wanted positions */
     enum stk_filter filter;
     bool reversed; /* the outputs in reverse order */
+    bool mirrored; /* the inputs lie in reverse order; weights are those of their right order */
     bool is_torch; /* weights are rounded as torch's are: see taps.c */
 };
 

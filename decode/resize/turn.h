@@ -1,13 +1,14 @@
-/* An image that is flipped, or whose axes are exchanged, before anything else is done with it. */
+/* The geometry of turned images, and the exchange of axes. */
 #pragma once
 
-#include <stdbool.h>
+#include "decode/resize/geometry.h"
 
-#include "decode/common/decode_types.h"
-
-/* Finds the part of an image of this size that a turned plan's crop is. Returns false if the crop
- * is no part of the turned image. */
-bool stk_turn_region(const struct stk_plan *plan, uint32_t width, uint32_t height,
-                     struct stk_region *out);
+/*
+ * Makes the geometry of a turned plan for the image as it lies, of this size, and leaves those
+ * flips in the plan that the passes do not do. If the turn exchanges the axes, the geometry's
+ * result is the plan's with its axes exchanged. Results as those of stk_geometry_make().
+ */
+int stk_turn_geometry(struct stk_plan *plan, const struct stk_target *target, uint32_t width,
+                      uint32_t height, struct stk_geometry *out);
 /* Exchanges the axes of width x height pixels of four bytes. The two must not overlap. */
 void stk_turn_exchange(const uint32_t *from, uint32_t width, uint32_t height, uint32_t *to);
