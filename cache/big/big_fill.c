@@ -30,9 +30,10 @@ struct group {
     struct stk_entry_draft file; /* the block file */
     uint64_t first;
     unsigned count, asked, copied;
-    uint64_t held[GROUP];   /* words */
-    uint64_t checks[GROUP]; /* on a disk: cache/entry/checksum.h */
-    bool unread[GROUP];     /* by anybody, before */
+    uint64_t published_bytes; /* the last block of a file may be short */
+    uint64_t held[GROUP];     /* words */
+    uint64_t checks[GROUP];   /* on a disk: cache/entry/checksum.h */
+    bool unread[GROUP];       /* by anybody, before */
 };
 
 /* ---- taking ---- */
@@ -326,6 +327,7 @@ static unsigned publish(struct group *group)
     for (unsigned i = 0; i < group->count; i++) {
         if (good && i < group->copied && publish_one(group, i)) {
             forget(group, i);
+            group->published_bytes += stk_big_blocks_bytes_of(blocks, group->first + i);
             published++;
         } else {
             stk_big_blocks_give_up(blocks, group->first + i, group->held[i]);
@@ -386,11 +388,10 @@ static unsigned fill(struct group *group)
 
 /* Counts the filled blocks, and enters a file that the job has begun into the queue for the
  * command. */
-static void tell(const struct group *group, unsigned published)
+static void tell(const struct group *group)
 {
     struct stk_run *run = &group->cache->run;
-    stk_run_count(run, STK_RUN_COUNTER(blocks) + STK_BLOCK_BYTES_ORIGIN,
-                  published * group->big->blocks.block_bytes);
+    stk_run_count(run, STK_RUN_COUNTER(blocks) + STK_BLOCK_BYTES_ORIGIN, group->published_bytes);
     if (!group->big->ours) {
         bool streamed = atomic_load(&group->big->ahead_blocks) >= STREAM_BLOCKS;
         stk_big_mark(group->cache, group->big,
@@ -417,7 +418,7 @@ unsigned stk_big_fill(struct stk_cache *cache, struct stk_big *big, int fd, uint
     unsigned published = group.count > 0 ? fill(&group) : 0;
     stk_big_queue_note_reading(queue, STK_BIG_QUEUE_ENDS);
     if (published > 0) {
-        tell(&group, published);
+        tell(&group);
         stk_big_complete(cache, big);
     }
     return published;

@@ -72,11 +72,13 @@ enum stk_bypass {
     STK_BYPASS_KINDS
 };
 
-/* Reads of big files that were answered from their blocks (cache/big/big.h). */
+/* Reads of big files that were answered from their blocks (cache/big/big.h), and maps. */
 enum stk_block_count {
     STK_BLOCK_READS,
-    STK_BLOCK_BYTES_CACHE,  /* of these */
-    STK_BLOCK_BYTES_ORIGIN, /* of blocks that the job has filled */
+    STK_BLOCK_BYTES_CACHE,   /* of these */
+    STK_BLOCK_BYTES_ORIGIN,  /* of blocks that the job has filled */
+    STK_BLOCK_MAPPED_CACHE,  /* bytes of maps of big files: of entries, */
+    STK_BLOCK_MAPPED_ORIGIN, /* and of originals; reads of a map are not seen */
     STK_BLOCK_COUNTS
 };
 

@@ -46,10 +46,17 @@ static bool read_group(uint64_t *out)
     return found;
 }
 
-uint64_t ending_memory_kills(void)
+int64_t ending_memory_kills(void)
 {
     uint64_t kills = 0;
-    return read_group(&kills) || read_number("/proc/vmstat", "oom_kill ", &kills) ? kills : 0;
+    return read_group(&kills) || read_number("/proc/vmstat", "oom_kill ", &kills) ? (int64_t)kills
+                                                                                  : ENDING_UNKNOWN;
+}
+
+int64_t ending_memory_kills_since(int64_t earlier)
+{
+    int64_t now = ending_memory_kills();
+    return now < 0 || earlier < 0 ? ENDING_UNKNOWN : now - earlier;
 }
 
 /* ---- the end ---- */
@@ -73,17 +80,17 @@ static const char *signal_name(int number)
     return NULL;
 }
 
-static char *text_of_signal(int number, uint64_t kills)
+static char *text_of_signal(int number, int64_t kills)
 {
     const char *name = signal_name(number);
     char *text = name != NULL ? must_format("was killed by %s", name)
                               : must_format("was killed by signal %d", number);
-    return number != SIGKILL ? text
-           : kills > 0       ? must_append(text, ": the kernel says that memory ran out")
-                             : must_append(text, ", and not by the kernel for want of memory");
+    return number != SIGKILL || kills < 0 ? text
+           : kills > 0 ? must_append(text, ": the kernel says that memory ran out")
+                       : must_append(text, ", and not by the kernel for want of memory");
 }
 
-char *ending_text(int status, uint64_t kills)
+char *ending_text(int status, int64_t kills)
 {
     int code = WIFEXITED(status) ? WEXITSTATUS(status) : 0;
     const char *name = code > SHELL_SIGNALS ? signal_name(code - SHELL_SIGNALS) : NULL;

@@ -203,14 +203,20 @@ static void add_ahead(struct figures *figures)
     figures->there = hits > counts->awaited ? hits - counts->awaited : 0;
 }
 
-/* Counts what was read if most of it came by blocks: opens say little of big files then. */
+/* Counts what was read if most of it came by blocks or maps: opens say little of big files then.
+ * The blocks of a mapped file were filled to make it whole, so they count for the map alone. */
 static void gather_bytes(struct figures *figures)
 {
     const uint64_t *blocks = figures->counts->blocks;
     uint64_t cached = blocks[STK_BLOCK_BYTES_CACHE];
     uint64_t by_blocks = cached + blocks[STK_BLOCK_BYTES_ORIGIN];
+    uint64_t mapped = blocks[STK_BLOCK_MAPPED_CACHE] + blocks[STK_BLOCK_MAPPED_ORIGIN];
     uint64_t whole = figures->total[STK_COUNT_BYTES_CACHE] + figures->total[STK_COUNT_BYTES_ORIGIN];
-    if (blocks[STK_BLOCK_READS] > 0 && by_blocks > whole) {
+    if (2 * mapped > by_blocks && mapped > whole) {
+        figures->mapped = true;
+        figures->read_cached_bytes = blocks[STK_BLOCK_MAPPED_CACHE];
+        figures->read_bytes = mapped;
+    } else if (blocks[STK_BLOCK_READS] > 0 && by_blocks > whole) {
         figures->read_cached_bytes = cached + figures->total[STK_COUNT_BYTES_CACHE];
         figures->read_bytes = by_blocks + whole;
     }

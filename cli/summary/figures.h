@@ -42,14 +42,15 @@ struct figures {
     double run_s;
     const struct run_users *run_users; /* NULL while it runs */
     int status;                        /* the command's, as waitpid gave it; 0 while it runs */
-    uint64_t memory_kills; /* processes that the kernel killed meanwhile for want of memory */
-    bool outlived;         /* nothing was served, and processes of the command go on */
+    int64_t memory_kills;              /* meanwhile, or ENDING_UNKNOWN: cli/os/ending.h */
+    bool outlived;                     /* nothing was served, and processes of the command go on */
     uint64_t total[STK_COUNT_KINDS];
     unsigned opened; /* the most opens of any file */
     uint64_t there;  /* files that were in the cache when they were first opened */
     /* Bytes that the job read from the cache, and all that it read, if most were read from big
      * files, by blocks; else 0. A file that was opened whole counts with its size. */
     uint64_t read_cached_bytes, read_bytes;
+    bool mapped; /* these are bytes of maps */
 
     bool by_passes;  /* false: the stretches are first opens, and later ones */
     unsigned loader; /* the one with the most samples */

@@ -68,6 +68,8 @@ const struct metric metrics_table[] = {
      BLOCKS(BYTES_CACHE)},
     {METRIC_BLOCKS, "bytes_storage", "block_storage_bytes_total",
      "Bytes of blocks read from storage.", BLOCKS(BYTES_ORIGIN)},
+    {METRIC_BLOCKS, "mapped_cache", JSON_ALONE, BLOCKS(MAPPED_CACHE)},
+    {METRIC_BLOCKS, "mapped_storage", JSON_ALONE, BLOCKS(MAPPED_ORIGIN)},
 
     {METRIC_AHEAD, "files", "read_ahead_files_total", "Files read ahead of the job.", AHEAD(FILES)},
     {METRIC_AHEAD, "bytes", "read_ahead_bytes_total", "Bytes of these.", AHEAD(BYTES)},

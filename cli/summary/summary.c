@@ -420,19 +420,21 @@ static char *read_ahead_text(const struct figures *figures)
                      : must_copy("");
 }
 
-/* Returns ", 129 MiB read" if bytes say more than opens, or "". The caller frees. */
+/* Returns ", 129 MiB read" or "mapped" if bytes say more than opens, or "". The caller frees. */
 static char *read_text(const struct figures *figures)
 {
     char size[STK_SIZE_TEXT];
-    return figures->read_bytes > 0 ? must_format(", %s read", size_text(size, figures->read_bytes))
+    return figures->read_bytes > 0 ? must_format(", %s %s", size_text(size, figures->read_bytes),
+                                                 figures->mapped ? "mapped" : "read")
                                    : must_copy("");
 }
 
-/* Returns how the command ended if that was by a signal, or "". The caller frees. */
+/* Returns how the command ended if that was by a signal, or for want of memory, or "". The caller
+ * frees. */
 static char *killed_text(const struct figures *figures)
 {
-    char *ending =
-        WIFSIGNALED(figures->status) ? ending_text(figures->status, figures->memory_kills) : NULL;
+    bool killed = WIFSIGNALED(figures->status) || figures->memory_kills > 0;
+    char *ending = killed ? ending_text(figures->status, figures->memory_kills) : NULL;
     char *text = ending != NULL ? must_format("the command %s; ", ending) : must_copy("");
     free(ending);
     return text;

@@ -253,7 +253,7 @@ static void run_cached(const struct request *request, struct session *session, i
     entitle(&session->run, request->command);
     notices_open(session);
     finisher_prepare(request, &session->run);
-    uint64_t kills = ending_memory_kills();
+    int64_t kills = ending_memory_kills();
     int64_t began_ns = stk_clock_boottime_ns();
     if (!start_cached(request, session)) {
         return;
@@ -270,7 +270,7 @@ static void run_cached(const struct request *request, struct session *session, i
     stk_run_read(&session->run, &counts);
     figures_gather(&figures, request, session, &counts, &times, seconds);
     figures.status = status;
-    figures.memory_kills = ending_memory_kills() - kills;
+    figures.memory_kills = ending_memory_kills_since(kills);
     figures.run_users = &users;
     figures.outlived = figures.total[STK_COUNT_OPENS] == 0 && live_has_processes(session->run.path);
     add_to_outer(outer, &figures);

@@ -221,20 +221,31 @@ static int open_finished(struct stk_cache *cache, struct stk_big *big, int fd)
     return entry >= 0 ? entry : -1;
 }
 
+/* A map to be made, and the entry's descriptor to make it of. */
+struct big_map {
+    uint64_t bytes;
+    int entry;
+};
+
 static void open_for_map(struct stk_cache *cache, struct stk_big *big, int fd, void *context)
 {
-    int *entry = context;
-    *entry = open_finished(cache, big, fd);
-    if (*entry < 0) {
+    struct big_map *map = context;
+    uint64_t size = big->blocks.size;
+    map->entry = open_finished(cache, big, fd);
+    if (map->entry < 0) {
         stk_big_mark(cache, big, STK_BIG_QUEUE_MAPPED);
     }
+    stk_run_count(&cache->run,
+                  STK_RUN_COUNTER(blocks) +
+                      (map->entry >= 0 ? STK_BLOCK_MAPPED_CACHE : STK_BLOCK_MAPPED_ORIGIN),
+                  map->bytes < size ? map->bytes : size);
 }
 
-__attribute__((noinline)) int stk_big_open_for_map(int fd)
+__attribute__((noinline)) int stk_big_open_for_map(int fd, size_t bytes)
 {
-    int entry = -1;
-    with_big(fd, open_for_map, &entry);
-    return entry;
+    struct big_map map = {.bytes = bytes, .entry = -1};
+    with_big(fd, open_for_map, &map);
+    return map.entry;
 }
 
 static void prepare_stream(struct stk_cache *cache, struct stk_big *big, int fd, void *context)

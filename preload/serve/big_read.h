@@ -25,7 +25,7 @@ void stk_big_expect(int fd);
  * stk_big_open_for_map returns the entry's descriptor to make a map of, which the caller closes, or
  * -1. stk_big_prepare_stream completes the entry in memory for a stream that will read this
  * descriptor. Both leave errno as it was. */
-int stk_big_open_for_map(int fd);
+int stk_big_open_for_map(int fd, size_t bytes);
 void stk_big_prepare_stream(int fd);
 
 /* Calls fetch(call, offset, bytes) for each part of a range that the kernel should fetch ahead: the

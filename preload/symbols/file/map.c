@@ -75,7 +75,8 @@ static __attribute__((noinline)) void *map_origin(mmap_function *next, const str
 static void *serve(mmap_function *next, const struct map_call *map)
 {
     int before = errno;
-    int entry = stk_big_is_any() && only_reads(map) ? stk_big_open_for_map(map->fd) : -1;
+    int entry =
+        stk_big_is_any() && only_reads(map) ? stk_big_open_for_map(map->fd, map->bytes) : -1;
     void *result = map_by(next, map, entry >= 0 ? entry : map->fd);
     if (entry >= 0) {
         stk_sys_close(entry);

@@ -275,6 +275,17 @@ def test_it_ends_with_the_run(jobs, origin, file, started, build):
     assert_next_run_counts(jobs, build, file)
 
 
+@pytest.mark.parametrize("most, cached", [("1M", 0), ("64M", SIZE)], ids=["original", "entry"])
+def test_what_is_mapped_is_counted(jobs, file, most, cached):
+    mapper = [PYTHON, "-S", "-c", "import mmap,os,sys; fd = os.open(sys.argv[1], 0); "
+              "mmap.mmap(fd, 0, access=mmap.ACCESS_READ); mmap.mmap(fd, 4096, access=mmap.ACCESS_READ)", file[0]]
+    ran = jobs.run(mapper, path=file[0].parent, tier=TIER, env={**SMALL, "STOKER_WHOLE": most})
+    blocks = ran.json["blocks"]
+    more = 4096 if cached else 0
+    assert (blocks["mapped_cache"], blocks["mapped_storage"]) == (cached + more, SIZE - cached + 4096 - more)
+    assert f"mapped, {100 * bool(cached):.1f}% from the cache" in ran.stderr
+
+
 def test_a_run_in_memory_leaves_nothing(jobs, origin, file, place):
     origin.fs.latency_ms = SLOWLY
     reader = [PYTHON, "-S", "-c", "import os,sys,time; fd = os.open(sys.argv[1], 0);"

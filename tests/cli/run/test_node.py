@@ -2,7 +2,6 @@
 there is room for, or lies elsewhere, or there is none, and the command ends as it would. `--require-cache`
 makes each of these an error."""
 
-import contextlib
 import errno
 import os
 import re
@@ -13,6 +12,7 @@ import pytest
 
 import slowfs
 from jobs import HOME, YOUNG
+from memory_group import group_of
 from origin import CONTENT, truth_in
 from user import User
 
@@ -117,28 +117,6 @@ def test_a_budget_larger_than_what_the_job_leaves_of_shared_memory(user, data):
         assert "at most 4.0 MiB" in said[0], said
         assert all("60.0 MiB" not in line or "4.0 MiB" in line for line in said)
     Node(user, data, "--tier=/dev/shm:60M").goes_on("/dev/shm", "60.0 MiB", "4.0 MiB", cached=True)
-
-
-@contextlib.contextmanager
-def group_of(limit):
-    """Makes a control group with that memory limit, or skips the test."""
-    for parent in "/sys/fs/cgroup/memory", "/sys/fs/cgroup":
-        group, name = f"{parent}/stoker-node-{os.getpid()}", "memory.limit_in_bytes"
-        name = name if parent.endswith("memory") else "memory.max"
-        try:
-            os.mkdir(group)
-        except OSError:
-            continue
-        try:
-            with open(f"{group}/{name}", "w", encoding="ascii") as file:
-                file.write(str(limit))
-            yield group
-            return
-        except OSError:
-            pass
-        finally:
-            os.rmdir(group)
-    pytest.skip("no control group with a limit of memory can be made here")
 
 
 def test_a_budget_larger_than_the_control_group(jobs, data):

@@ -11,6 +11,7 @@ import pytest
 
 from job_fixtures import PROGRAMS
 from jobs import HOME, read_line, reading
+from memory_group import group_of
 from origin import settle
 
 HERE = pathlib.Path(__file__).parent
@@ -139,6 +140,22 @@ def test_a_command_that_was_killed_is_said_to_have_been_killed(jobs, data):
     assert "stoker: the command was killed by SIGSEGV; 1 open of 1 file, " in reads.said
     told = jobs.run(["sh", "-c", "sh -c 'kill -TERM $$'"], path=data, check=False).said
     assert "the command ended with 143, as a shell does after SIGTERM. It had opened no file" in told
+
+
+EATS = "import os\nkept = []\nwhile True: kept.append(bytearray(os.urandom(1 << 20)) * 4)"
+
+
+def test_what_the_kernel_kills_for_want_of_memory_is_said_to_be_so(jobs, data):
+    """A worker's end is the command's failure; the loader only says that it was killed."""
+    with group_of(64 << 20) as group:
+        enter = f"echo $$ >{group}/cgroup.procs;"
+        eats = [sys.executable, "-S", "-c", EATS]
+        main = jobs.run(["sh", "-c", f'{enter} exec "$@"', "sh", *eats], path=data, check=False)
+        worker = jobs.run(["sh", "-c", f'cat {data}/file0000; sh -c \'{enter} exec "$@"\' "$@"; exit 1',
+                           "sh", "sh", *eats], path=data, check=False)
+    assert "the command was killed by SIGKILL: the kernel says that memory ran out" in main.said
+    assert "stoker: the command ended with 1; meanwhile the kernel killed a process for want of " \
+           "memory; 1 open of 1 file, " in worker.said
 
 
 def test_a_directory_that_may_not_be_read_is_named(jobs, scratch, as_root):

@@ -8,7 +8,7 @@
 
 #define EXITED(code) ((code) << 8) /* as waitpid() gives it */
 
-static void assert_ending(int status, uint64_t kills, const char *wanted)
+static void assert_ending(int status, int64_t kills, const char *wanted)
 {
     char *text = ending_text(status, kills);
     ck_assert_pstr_eq(text, wanted);
@@ -27,6 +27,8 @@ START_TEST(ends_of_commands)
     assert_ending(SIGINT, 0, "was killed by SIGINT, as Ctrl-C");
     assert_ending(SIGRTMIN, 0, "was killed by signal 34");
     assert_ending(SIGKILL, 0, "was killed by SIGKILL, and not by the kernel for want of memory");
+    assert_ending(SIGKILL, ENDING_UNKNOWN, "was killed by SIGKILL");
+    assert_ending(EXITED(1), ENDING_UNKNOWN, "ended with 1");
     assert_ending(SIGKILL, 1, "was killed by SIGKILL: the kernel says that memory ran out");
 }
 END_TEST

@@ -167,6 +167,22 @@ START_TEST(a_large_file_that_is_read_by_blocks)
 }
 END_TEST
 
+/* Reads of a map are not seen: the size stands for them. */
+START_TEST(a_large_file_that_is_mapped)
+{
+    made_opens(0, 1, 0, 0);
+    made.counts.blocks[STK_BLOCK_READS] = 2;
+    made.counts.blocks[STK_BLOCK_BYTES_CACHE] = 304;
+    made.counts.blocks[STK_BLOCK_BYTES_ORIGIN] = 2048; /* to make the file whole */
+    made.counts.blocks[STK_BLOCK_MAPPED_CACHE] = 2048;
+    assert_lines("stoker: 1 open of 1 file, 2.0 KiB mapped, 100.0% from the cache\n");
+    made.counts.blocks[STK_BLOCK_MAPPED_ORIGIN] = 2048;
+    assert_lines("stoker: 1 open of 1 file, 4.0 KiB mapped, 50.0% from the cache\n");
+    made.counts.blocks[STK_BLOCK_BYTES_CACHE] = 8192; /* more is read than mapped */
+    assert_lines("stoker: 1 open of 1 file, 10.0 KiB read, 80.0% from the cache\n");
+}
+END_TEST
+
 START_TEST(one_file_that_was_filled_ahead)
 {
     made_opens(0, 1, 1, 0);
@@ -254,6 +270,7 @@ Suite *suite_lines(void)
     tcase_add_test(lines, where_the_time_went);
     tcase_add_test(lines, why_opens_were_not_served);
     tcase_add_test(lines, a_large_file_that_is_read_by_blocks);
+    tcase_add_test(lines, a_large_file_that_is_mapped);
     tcase_add_test(lines, one_file_that_was_filled_ahead);
     tcase_add_test(lines, what_reading_ahead_waited_for);
     tcase_add_test(lines, ten_lines_of_eighty_columns);
