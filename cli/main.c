@@ -33,6 +33,18 @@ static void nearest_try_verbs(struct nearest *nearest)
     }
 }
 
+static const char *nearest_option(const char *verb, const char *word)
+{
+    struct nearest nearest = nearest_to(word);
+    const struct help_option *option = help_find(verb)->options;
+    for (; option->flag != NULL; option++) {
+        if (strncmp(option->flag, "--", 2) == 0) {
+            nearest_try(&nearest, option->flag + 2);
+        }
+    }
+    return nearest.best;
+}
+
 static void print_completion(const char *shell)
 {
     if (shell == NULL || strcmp(shell, "bash") == 0) {
@@ -143,7 +155,7 @@ static int run(int count, char **arguments)
                 help_verb(help);
                 return 0;
             }
-            say_verb(arguments[1]);
+            say_verb(arguments[1], nearest_option);
             return verbs[i].run(arguments + 2);
         }
     }

@@ -312,7 +312,7 @@ void request_parse(struct request *request, char **arguments, bool needs_command
             break;
         }
         if (!take_flag(request, &cursor)) {
-            die_wrong("unknown option %s (the command goes behind --)", *cursor.at);
+            die_of_option(*cursor.at, " (the command goes behind --)");
         }
     }
     request->command = *cursor.at != NULL ? cursor.at : NULL;
@@ -379,7 +379,7 @@ static void take_warm_arguments(struct request *request, struct cursor *cursor,
         } else if ((list = flag_value(&cursor->at, "-f")) != NULL) {
             path_list_read(paths, list);
         } else if (!take_warm_flag(request, cursor)) {
-            die_wrong("unknown option %s", *cursor->at);
+            die_of_option(*cursor->at, "");
         }
     }
 }

@@ -123,7 +123,7 @@ static void parse(struct doctor *doctor, char **paths, char **arguments)
             json = json_begin_list(stdout);
             doctor->json = &json;
         } else if ((*arguments)[0] == '-') {
-            die_wrong("unknown option %s (the command goes behind --)", *arguments);
+            die_of_option(*arguments, " (the command goes behind --)");
         } else if (count == MOST_PATHS) {
             die("%s: at most %d paths", *arguments, MOST_PATHS);
         } else {

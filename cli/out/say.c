@@ -35,10 +35,12 @@ void say_line(FILE *out, const char *format, ...)
 }
 
 static const char *verb = "";
+static say_nearest_option *nearest_option;
 
-void say_verb(const char *name)
+void say_verb(const char *name, say_nearest_option *nearest)
 {
     verb = name;
+    nearest_option = nearest;
 }
 
 void die_wrong(const char *format, ...)
@@ -48,6 +50,17 @@ void die_wrong(const char *format, ...)
     char *what = must_format_all(format, arguments);
     va_end(arguments);
     die("%s: see `stoker %s --help`", what, verb);
+}
+
+void die_of_option(const char *argument, const char *hint)
+{
+    char *word = must_copy(argument + strspn(argument, "-"));
+    word[strcspn(word, "=")] = '\0';
+    const char *meant = nearest_option != NULL ? nearest_option(verb, word) : NULL;
+    if (meant != NULL) {
+        die_wrong("unknown option %s (did you mean --%s?)", argument, meant);
+    }
+    die_wrong("unknown option %s%s", argument, hint);
 }
 
 void die_with(int status, const char *format, ...)

@@ -17,8 +17,14 @@ void say_line(FILE *out, const char *format, ...) __attribute__((format(printf, 
 #define die(...) die_with(STK_EXIT_USAGE, __VA_ARGS__)
 /* Does what die() does, for a wrong argument: the message names the help page of the verb. */
 void die_wrong(const char *format, ...) __attribute__((format(printf, 1, 2), noreturn));
-/* Sets the verb whose arguments are parsed from here on. The name stays the caller's. */
-void say_verb(const char *name);
+/* Returns the verb's option, without its dashes, that was meant by a mistyped word, or NULL. */
+typedef const char *say_nearest_option(const char *verb, const char *word);
+/* Sets the verb whose arguments are parsed from here on, and the function that guesses its options.
+ * The name stays the caller's. */
+void say_verb(const char *name, say_nearest_option *nearest);
+/* Does what die_wrong() does, for an argument that is no option. Asks about the option that was
+ * meant, or, if none is near, prints the hint behind the argument. */
+void die_of_option(const char *argument, const char *hint) __attribute__((noreturn));
 /* Does what die() does, with another status. */
 void die_with(int status, const char *format, ...) __attribute__((format(printf, 2, 3), noreturn));
 

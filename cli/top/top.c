@@ -87,7 +87,7 @@ int verb_top(char **arguments)
         } else if (strcmp(*arguments, "--prometheus") == 0) {
             form = FORM_PROMETHEUS;
         } else {
-            die_wrong("unknown option %s", *arguments);
+            die_of_option(*arguments, "");
         }
     }
     if (once || form != FORM_PAGE || !screen_begin()) {

@@ -225,7 +225,7 @@ int verb_clear(char **arguments)
         return clear_dead();
     }
     if (arguments[0][0] == '-') {
-        die_wrong("unknown option %s", arguments[0]);
+        die_of_option(arguments[0], "");
     }
     return clear_path(arguments[0], tier);
 }

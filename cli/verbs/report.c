@@ -39,7 +39,7 @@ static void parse(struct report_wanted *wanted, char **arguments)
         } else if (strncmp(*arguments, "-o", 2) == 0) {
             take_output(wanted, &arguments);
         } else if ((*arguments)[0] == '-') {
-            die_wrong("unknown option %s", *arguments);
+            die_of_option(*arguments, "");
         } else if (wanted->run != NULL) {
             die("unexpected argument %s: one run at a time", *arguments);
         } else {

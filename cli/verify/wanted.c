@@ -53,7 +53,7 @@ void wanted_parse(struct wanted *wanted, char **arguments)
         } else if ((value = value_of(&at, "--json")) != NULL) {
             wanted->json = value;
         } else if ((*at)[0] == '-') {
-            die_wrong("unknown option %s", *at);
+            die_of_option(*at, "");
         } else {
             take_path(wanted, *at);
         }

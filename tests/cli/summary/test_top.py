@@ -75,7 +75,7 @@ def test_no_run(jobs, data):
 
 def test_what_is_not_taken(jobs):
     done = jobs.stoker("top", "--jsn")
-    assert done.returncode == 2 and "unknown option --jsn: see `stoker top --help`" in done.stderr
+    assert done.returncode == 2 and "unknown option --jsn (did you mean --json?): see `stoker top --help`" in done.stderr
 
 
 def test_json_has_the_figures_of_the_summary(jobs, data, scratch):

@@ -92,6 +92,16 @@ def test_a_wrong_option_leads_to_the_help_of_its_verb(jobs, verb):
     assert done.stderr.endswith(f": see `stoker {verb} --help`\n")
 
 
+@pytest.mark.parametrize("verb, wrong, meant", [
+    ("run", "--pth=/data", "--path"), ("run", "--no-decoed", "--no-decode"), ("warm", "--dryrun", "--dry-run"),
+    ("env", "-tier", "--tier"), ("clear", "--daed", "--dead"), ("doctor", "--jsno", "--json"),
+    ("verify", "--teir=/x", "--tier"), ("report", "--lsit", "--list"), ("top", "--onse", "--once")])
+def test_a_mistyped_option_is_guessed(jobs, verb, wrong, meant):
+    done = jobs.stoker(verb, wrong)
+    assert done.returncode == 2
+    assert f"unknown option {wrong} (did you mean {meant}?): see `stoker {verb} --help`" in done.stderr
+
+
 def test_wrong_verbs(refused, data):
     refused([], "nonsense", "--help", verb="nonsense")
     refused(["/x", "/y"], "unexpected", verb="clear")
