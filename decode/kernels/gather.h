@@ -1,6 +1,7 @@
 /*
  * Moves blocks from the parser's memory to a group, and their DC apart. A kernel that includes this
- * defines how ones are counted and 64 bytes copied: STK_COUNT_ONES, STK_COPY_64, STK_GATHER_KERNEL.
+ * defines how ones are counted and 64 bytes copied, STK_COUNT_ONES and STK_COPY_64, and TARGET, the
+ * attributes of its target.
  */
 #pragma once
 
@@ -28,7 +29,7 @@ static __attribute__((noinline)) int stk_gather_wide(struct stk_gathering *at, u
 
 /* Pointers that move on with each block stay in registers; the others, in memory, are used seldom.
  */
-STK_GATHER_KERNEL void stk_gather_blocks(struct stk_gathering *at, size_t blocks)
+TARGET static void stk_gather_blocks(struct stk_gathering *at, size_t blocks)
 {
     const uint64_t *masks = at->masks;
     const int8_t *values = at->values;

@@ -1,7 +1,7 @@
 /*
  * Packs masks to lengths and bytes and back, one by one, for processors without a better way. A
- * kernel that includes this defines how ones are counted, STK_COUNT_ONES, and how the functions are
- * declared: STK_MASKS_KERNEL those of a table, and STK_MASKS_INLINE those that these call.
+ * kernel that includes this defines how ones are counted, STK_COUNT_ONES, and how functions are
+ * declared: TARGET those of a table, and INLINE those that these call.
  */
 #pragma once
 
@@ -37,7 +37,7 @@ struct stk_masks_out {
 };
 
 /* Packs a mask, and returns its length. Without branches, since lengths cannot be predicted. */
-STK_MASKS_INLINE unsigned stk_masks_put(struct stk_masks_out *out, uint64_t mask)
+INLINE unsigned stk_masks_put(struct stk_masks_out *out, uint64_t mask)
 {
     struct stk_mask_shape shape = stk_mask_shapes[__builtin_clzll(mask | 1)];
     mask >>= 1;
@@ -52,9 +52,9 @@ STK_MASKS_INLINE unsigned stk_masks_put(struct stk_masks_out *out, uint64_t mask
     return shape.length;
 }
 
-STK_MASKS_KERNEL struct stk_mask_bytes stk_masks_pack(uint8_t *lengths, uint8_t *whole,
-                                                      uint8_t *halves, const uint64_t *masks,
-                                                      size_t blocks)
+TARGET static struct stk_mask_bytes stk_masks_pack(uint8_t *lengths, uint8_t *whole,
+                                                   uint8_t *halves, const uint64_t *masks,
+                                                   size_t blocks)
 {
     struct stk_masks_out out = {.whole = whole, .halves = halves};
     size_t i = 0;
@@ -71,13 +71,13 @@ STK_MASKS_KERNEL struct stk_mask_bytes stk_masks_pack(uint8_t *lengths, uint8_t 
     };
 }
 
-STK_MASKS_INLINE unsigned stk_half_of(const uint8_t *halves, size_t i)
+INLINE unsigned stk_half_of(const uint8_t *halves, size_t i)
 {
     return halves[i / 2] >> i % 2 * 4 & 15;
 }
 
-STK_MASKS_KERNEL size_t stk_masks_unpack(uint64_t *masks, const uint8_t *lengths,
-                                         const uint8_t *whole, const uint8_t *halves, size_t blocks)
+TARGET static size_t stk_masks_unpack(uint64_t *masks, const uint8_t *lengths, const uint8_t *whole,
+                                      const uint8_t *halves, size_t blocks)
 {
     size_t values = 0, half = 0;
     for (size_t i = 0; i < blocks; i++) {
@@ -95,7 +95,7 @@ STK_MASKS_KERNEL size_t stk_masks_unpack(uint64_t *masks, const uint8_t *lengths
     return values;
 }
 
-STK_MASKS_KERNEL struct stk_mask_bytes stk_masks_measure(const uint8_t *lengths, size_t blocks)
+TARGET static struct stk_mask_bytes stk_masks_measure(const uint8_t *lengths, size_t blocks)
 {
     struct stk_mask_bytes sum = {0, 0};
     for (size_t i = 0; i < blocks; i++) {

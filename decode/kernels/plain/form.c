@@ -10,9 +10,9 @@
 #include "decode/common/ones.h"
 #include "decode/kernels/ranks.h"
 
-#define STK_GATHER_KERNEL     static
-#define STK_MASKS_KERNEL      static
-#define STK_MASKS_INLINE      static inline
+#define TARGET
+#define INLINE static inline
+
 #define STK_COUNT_ONES(mask)  stk_count_ones(mask)
 #define STK_COPY_64(to, from) memcpy(to, from, 64)
 #include "decode/kernels/gather.h"

@@ -6,144 +6,74 @@
 #include "decode/kernels/planes.h"
 
 #include <immintrin.h>
-#include <string.h>
 
 #define FEATURES "avx512f,avx512bw,avx512vl,avx512dq,avx512vbmi,avx512vbmi2,bmi,bmi2,popcnt"
 #define TARGET   __attribute__((target(FEATURES)))
 #define INLINE   static inline __attribute__((target(FEATURES), always_inline))
 
-#define STK_GATHER_KERNEL     TARGET static
-#define STK_COUNT_ONES(mask)  _mm_popcnt_u64(mask)
-#define STK_COPY_64(to, from) _mm512_storeu_si512(to, _mm512_loadu_si512(from))
-#include "decode/kernels/gather.h"
+#define STK_COUNT_ONES(mask) _mm_popcnt_u64(mask)
+#define STK_FIRST_ONE(mask)  _tzcnt_u64(mask)
 
-/* ---- planes ---- */
+typedef uint8_t chars __attribute__((vector_size(64)));
+typedef int16_t shorts __attribute__((vector_size(64)));
+typedef uint64_t bits;
 
-INLINE uint64_t first_bits(size_t count)
+INLINE bits signs_of(chars some)
 {
-    return count >= 64 ? ~UINT64_C(0) : (UINT64_C(1) << count) - 1;
+    return _mm512_movepi8_mask((__m512i)some);
 }
 
-INLINE uint64_t load_bits(const uint8_t *plane, size_t at)
+INLINE chars spread(bits some)
 {
-    uint64_t bits;
-    memcpy(&bits, plane + at / 8, sizeof bits);
-    return bits;
+    return (chars)_mm512_movm_epi8(some);
 }
 
-/* Up to 64, of a plane that ends with them if they are fewer. */
-INLINE void store_bits(uint8_t *plane, size_t at, uint64_t bits, size_t count)
+INLINE chars magnitudes(chars values)
 {
-    if (count >= 64) {
-        memcpy(plane + at / 8, &bits, sizeof bits);
-    } else {
-        bits &= first_bits(count);
-        _mm_mask_storeu_epi8(plane + at / 8, (__mmask16)first_bits(stk_plane_bytes(count)),
-                             _mm_cvtsi64_si128((long long)bits));
-    }
+    return (chars)_mm512_abs_epi8((__m512i)values);
 }
 
-/* Those that the mask says, one behind the other; what is written behind them means nothing. */
-INLINE uint8_t *put_some(uint8_t *to, uint64_t which, size_t count, __m512i values)
+INLINE shorts short_magnitudes(shorts some)
 {
-    which &= first_bits(count);
-    _mm512_storeu_si512(to, _mm512_maskz_compress_epi8(which, values));
-    return to + _mm_popcnt_u64(which);
+    return (shorts)_mm512_abs_epi16((__m512i)some);
 }
 
-TARGET static size_t pack_signs(uint8_t *signs, uint8_t *flags, uint8_t *larger,
-                                const int8_t *values, size_t count)
+INLINE chars narrow(shorts low, shorts high)
 {
-    const __m512i one = _mm512_set1_epi8(1);
-    uint8_t *to = larger;
-    for (size_t at = 0; at < count; at += 64) {
-        __m512i value = _mm512_loadu_si512(values + at);
-        __m512i magnitude = _mm512_abs_epi8(value);
-        uint64_t flag = _mm512_cmpgt_epu8_mask(magnitude, one);
-        store_bits(signs, at, _mm512_movepi8_mask(value), count - at);
-        store_bits(flags, at, flag, count - at);
-        to = put_some(to, flag, count - at, magnitude);
-    }
-    return (size_t)(to - larger);
+    __m512i some = _mm512_castsi256_si512(_mm512_cvtsepi16_epi8((__m512i)low));
+    return (chars)_mm512_inserti64x4(some, _mm512_cvtsepi16_epi8((__m512i)high), 1);
 }
 
-TARGET static size_t pack_bits(uint8_t *bits, uint8_t *flags, uint8_t *larger,
-                               const uint8_t *values, size_t count)
+INLINE shorts widen_low(chars values)
 {
-    const __m512i one = _mm512_set1_epi8(1), three = _mm512_set1_epi8(3);
-    const __m512i low = _mm512_set1_epi8(127);
-    uint8_t *to = larger;
-    for (size_t at = 0; at < count; at += 64) {
-        __m512i value = _mm512_loadu_si512(values + at);
-        store_bits(bits, at, _mm512_test_epi8_mask(value, one), count - at);
-        if (flags) {
-            uint64_t flag = _mm512_cmpgt_epu8_mask(value, three);
-            __m512i rest = _mm512_and_si512(_mm512_srli_epi16(value, 1), low);
-            store_bits(flags, at, flag, count - at);
-            to = put_some(to, flag, count - at, rest);
-        }
-    }
-    return (size_t)(to - larger);
+    return (shorts)_mm512_cvtepi8_epi16(_mm512_castsi512_si256((__m512i)values));
 }
 
-TARGET static size_t count_ones(const uint8_t *plane, size_t bits)
+INLINE shorts widen_high(chars values)
 {
-    size_t count = 0, at = 0;
-    for (; at + 64 <= bits; at += 64) {
-        count += (size_t)_mm_popcnt_u64(load_bits(plane, at));
-    }
-    return count + (size_t)_mm_popcnt_u64(load_bits(plane, at) & first_bits(bits - at));
+    return (shorts)_mm512_cvtepi8_epi16(_mm512_extracti64x4_epi64((__m512i)values, 1));
 }
 
-TARGET static void unpack_signs(int8_t *values, const uint8_t *signs, const uint8_t *flags,
-                                const uint8_t *larger, size_t count)
+INLINE chars negate(chars some, bits flags)
 {
-    const __m512i one = _mm512_set1_epi8(1), zero = _mm512_setzero_si512();
-    for (size_t at = 0; at < count; at += 64) {
-        uint64_t flag = load_bits(flags, at);
-        __m512i value = _mm512_mask_expand_epi8(one, flag, _mm512_loadu_si512(larger));
-        larger += _mm_popcnt_u64(flag);
-        value = _mm512_mask_sub_epi8(value, load_bits(signs, at), zero, value);
-        _mm512_storeu_si512(values + at, value);
-    }
+    __m512i value = (__m512i)some;
+    return (chars)_mm512_mask_sub_epi8(value, flags, _mm512_setzero_si512(), value);
 }
 
-TARGET static void unpack_bits(uint8_t *values, const uint8_t *bits, const uint8_t *flags,
-                               const uint8_t *larger, size_t count)
+INLINE uint8_t *put_some(uint8_t *to, bits flags, chars some)
 {
-    const __m512i one = _mm512_set1_epi8(1);
-    for (size_t at = 0; at < count; at += 64) {
-        __m512i value = one;
-        if (flags) {
-            uint64_t flag = load_bits(flags, at);
-            value = _mm512_mask_expand_epi8(one, flag, _mm512_loadu_si512(larger));
-            larger += _mm_popcnt_u64(flag);
-        }
-        value = _mm512_add_epi8(value, value);
-        value = _mm512_mask_add_epi8(value, load_bits(bits, at), value, one);
-        _mm512_storeu_si512(values + at, value);
-    }
+    _mm512_storeu_si512(to, _mm512_maskz_compress_epi8(flags, (__m512i)some));
+    return to + _mm_popcnt_u64(flags);
 }
 
-TARGET static size_t find_largest(uint32_t *places, const int8_t *values, size_t count)
+INLINE chars take_some(bits flags, const uint8_t **larger)
 {
-    const __m512i largest = _mm512_set1_epi8(STK_FORM_LARGEST);
-    size_t found = 0;
-    for (size_t at = 0; at < count; at += 64) {
-        __m512i value = _mm512_loadu_si512(values + at);
-        uint64_t which = _mm512_cmpeq_epi8_mask(_mm512_abs_epi8(value), largest);
-        which &= first_bits(count - at);
-        /* Two without asking whether there are any: mostly there is none or one. */
-        places[found] = (uint32_t)(at + _tzcnt_u64(which));
-        places[found + 1] = (uint32_t)(at + _tzcnt_u64(_blsr_u64(which)));
-        uint64_t more = _blsr_u64(_blsr_u64(which));
-        for (size_t i = found + 2; more; more = _blsr_u64(more)) {
-            places[i++] = (uint32_t)(at + _tzcnt_u64(more));
-        }
-        found += (size_t)_mm_popcnt_u64(which);
-    }
-    return found;
+    __m512i some = _mm512_loadu_si512(*larger);
+    *larger += _mm_popcnt_u64(flags);
+    return (chars)_mm512_mask_expand_epi8(_mm512_set1_epi8(1), flags, some);
 }
+
+#include "decode/kernels/plane_loops.h"
 
 /* ---- masks: eight at a time, whose lengths are eight half bytes ---- */
 
@@ -225,8 +155,9 @@ INLINE uint32_t put_masks(uint8_t **whole, struct halves *halves, __m512i masks)
     return (uint32_t)_pext_u64(lengths, UINT64_C(0x0f0f0f0f0f0f0f0f));
 }
 
-TARGET static struct stk_mask_bytes pack_masks(uint8_t *lengths, uint8_t *whole, uint8_t *halves,
-                                               const uint64_t *masks, size_t blocks)
+TARGET static struct stk_mask_bytes stk_masks_pack(uint8_t *lengths, uint8_t *whole,
+                                                   uint8_t *halves, const uint64_t *masks,
+                                                   size_t blocks)
 {
     uint8_t *to = whole;
     struct halves rest = {.to = halves};
@@ -248,8 +179,8 @@ INLINE uint64_t load_lengths(const uint8_t *lengths, size_t i, size_t some)
     return spread_halves(_bzhi_u64(halves, (unsigned)(4 * some)));
 }
 
-TARGET static size_t unpack_masks(uint64_t *masks, const uint8_t *lengths, const uint8_t *whole,
-                                  const uint8_t *halves, size_t blocks)
+TARGET static size_t stk_masks_unpack(uint64_t *masks, const uint8_t *lengths, const uint8_t *whole,
+                                      const uint8_t *halves, size_t blocks)
 {
     size_t values = 0, half = 0;
     for (size_t i = 0; i < blocks; i += 8) {
@@ -274,7 +205,7 @@ TARGET static size_t unpack_masks(uint64_t *masks, const uint8_t *lengths, const
     return values;
 }
 
-TARGET static struct stk_mask_bytes measure_masks(const uint8_t *lengths, size_t blocks)
+TARGET static struct stk_mask_bytes stk_masks_measure(const uint8_t *lengths, size_t blocks)
 {
     struct stk_mask_bytes sum = {0, 0};
     for (size_t i = 0; i < blocks; i += 8) {
@@ -285,83 +216,4 @@ TARGET static struct stk_mask_bytes measure_masks(const uint8_t *lengths, size_t
     return sum;
 }
 
-/* ---- DC ---- */
-
-/* Up to 32 differences: their magnitudes. */
-INLINE __m512i load_dc(const int16_t *dc, size_t at, size_t blocks)
-{
-    __mmask32 there = (__mmask32)first_bits(at < blocks ? blocks - at : 0);
-    return _mm512_maskz_loadu_epi16(there, dc + at);
-}
-
-INLINE uint64_t bit_of_both(__m512i a, __m512i b, int bit)
-{
-    const __m512i which = _mm512_set1_epi16((short)(1 << bit));
-    return _mm512_test_epi16_mask(a, which) | (uint64_t)_mm512_test_epi16_mask(b, which) << 32;
-}
-
-/* Returns the rest of a magnitude as a value with that sign. */
-INLINE __m256i rest_of(__m512i magnitude, __m512i dc)
-{
-    __m512i rest =
-        _mm512_add_epi16(_mm512_srli_epi16(magnitude, STK_DC_PLANES), _mm512_set1_epi16(1));
-    rest = _mm512_min_epu16(rest, _mm512_set1_epi16(STK_FORM_LARGEST));
-    rest = _mm512_mask_sub_epi16(rest, _mm512_movepi16_mask(dc), _mm512_setzero_si512(), rest);
-    return _mm512_cvtepi16_epi8(rest);
-}
-
-TARGET static void pack_dc(uint8_t *planes, int8_t *values, const int16_t *dc, size_t blocks)
-{
-    size_t plane = stk_plane_bytes(blocks);
-    for (size_t at = 0; at < blocks; at += 64) {
-        __m512i a = load_dc(dc, at, blocks), b = load_dc(dc, at + 32, blocks);
-        __m512i abs_a = _mm512_abs_epi16(a), abs_b = _mm512_abs_epi16(b);
-        for (int bit = 0; bit < STK_DC_PLANES; bit++) {
-            store_bits(planes + (size_t)bit * plane, at, bit_of_both(abs_a, abs_b, bit),
-                       blocks - at);
-        }
-        _mm256_storeu_si256((void *)(values + at), rest_of(abs_a, a));
-        _mm256_storeu_si256((void *)(values + at + 32), rest_of(abs_b, b));
-    }
-}
-
-/* 32 values, and of each of the planes their bits. */
-INLINE __m512i join_dc(__m256i values, const uint32_t bits[STK_DC_PLANES])
-{
-    __m512i value = _mm512_cvtepi8_epi16(values);
-    __m512i dc = _mm512_sub_epi16(_mm512_abs_epi16(value), _mm512_set1_epi16(1));
-    dc = _mm512_slli_epi16(dc, STK_DC_PLANES);
-    for (int bit = 0; bit < STK_DC_PLANES; bit++) {
-        dc = _mm512_mask_add_epi16(dc, bits[bit], dc, _mm512_set1_epi16((short)(1 << bit)));
-    }
-    return _mm512_mask_sub_epi16(dc, _mm512_movepi16_mask(value), _mm512_setzero_si512(), dc);
-}
-
-TARGET static void unpack_dc(int16_t *dc, const uint8_t *planes, const int8_t *values,
-                             size_t blocks)
-{
-    size_t plane = stk_plane_bytes(blocks);
-    for (size_t at = 0; at < blocks; at += 32) {
-        uint32_t bits[STK_DC_PLANES];
-        for (size_t bit = 0; bit < STK_DC_PLANES; bit++) {
-            memcpy(&bits[bit], planes + bit * plane + at / 8, sizeof *bits);
-        }
-        __m256i value = _mm256_loadu_si256((const void *)(values + at));
-        _mm512_storeu_si512(dc + at, join_dc(value, bits));
-    }
-}
-
-const struct stk_form_kernels stk_form_avx512 = {
-    .gather = stk_gather_blocks,
-    .pack_masks = pack_masks,
-    .pack_signs = pack_signs,
-    .pack_bits = pack_bits,
-    .pack_dc = pack_dc,
-    .unpack_masks = unpack_masks,
-    .measure_masks = measure_masks,
-    .count_ones = count_ones,
-    .unpack_signs = unpack_signs,
-    .unpack_bits = unpack_bits,
-    .unpack_dc = unpack_dc,
-    .find_largest = find_largest,
-};
+const struct stk_form_kernels stk_form_avx512 = STK_FORM_KERNELS;
