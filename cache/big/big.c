@@ -5,9 +5,7 @@
 #include <string.h>
 #include <sys/sysmacros.h>
 
-#include "base/clock.h"
 #include "base/sys.h"
-#include "base/text.h"
 #include "cache/big/big_fill.h"
 #include "cache/origin/entry_name.h"
 #include "cache/origin/reader.h"

@@ -11,9 +11,7 @@
 #include <stddef.h>
 #include <string.h>
 #include <sys/file.h>
-#include <sys/mman.h>
 
-#include "base/clock.h"
 #include "base/invariant.h"
 #include "base/least.h"
 #include "base/memory.h"

@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/magic.h>
-#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -4,13 +4,10 @@
  */
 #include "cache/file/fill.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <string.h>
 
-#include "base/clock.h"
 #include "base/sys.h"
-#include "base/text.h"
 #include "cache/cache.h"
 #include "cache/catalogue/claim.h"
 #include "cache/entry/checksum.h"

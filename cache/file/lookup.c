@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "base/sys.h"
 #include "base/text.h"
 #include "cache/cache.h"
 #include "cache/catalogue/changes.h"

@@ -3,7 +3,6 @@
 
 #include "cache/cache.h"
 #include "cache/catalogue/changes.h"
-#include "cache/listing/listing.h"
 
 static void note(struct stk_cache *cache, uint64_t hash, enum stk_changes_kind kind)
 {

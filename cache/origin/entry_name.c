@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "cache/catalogue/home.h"
 
 size_t stk_entry_tree(char *out, size_t bytes, const char *home, const struct stk_root *root)
 {

@@ -5,7 +5,6 @@
 #include "base/clock.h"
 #include "base/invariant.h"
 #include "base/sys.h"
-#include "base/text.h"
 #include "cache/catalogue/claim.h"
 
 /* How far a request is; above it the state counts the slot's uses, so that a late process notices

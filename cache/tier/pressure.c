@@ -1,7 +1,5 @@
 #include "cache/tier/pressure.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <string.h>
 
 #include "base/clock.h"

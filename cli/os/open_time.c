@@ -1,7 +1,6 @@
 #include "cli/os/open_time.h"
 
 #include <fcntl.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <sys/stat.h>
 #include <unistd.h>

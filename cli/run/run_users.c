@@ -1,7 +1,6 @@
 #include "cli/run/run_users.h"
 
 #include <dirent.h>
-#include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
 #include <stdio.h>

@@ -3,9 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/options.h"
 #include "base/samples.h"
-#include "base/text.h"
 #include "cache/tier/pressure.h"
 #include "cli/args/refusal.h"
 #include "cli/out/say.h"

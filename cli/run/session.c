@@ -8,7 +8,6 @@
 #include <sys/auxv.h>
 #include <sys/file.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/clock.h"

@@ -1,7 +1,6 @@
 #include "cli/run/shared_sweep.h"
 
 #include <dirent.h>
-#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>

@@ -1,7 +1,6 @@
 #include "cli/run/superseded.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <unistd.h>
 

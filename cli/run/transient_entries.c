@@ -10,7 +10,6 @@
 #include "base/clock.h"
 #include "base/sys.h"
 #include "cache/catalogue/claim.h"
-#include "cache/entry/draft.h"
 #include "cache/origin/entry_name.h"
 #include "cache/run/transient.h"
 #include "cache/version/drop.h"

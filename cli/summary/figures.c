@@ -4,7 +4,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/clock.h"
 #include "cli/out/say.h"
 #include "cli/summary/cache_cost.h"
 

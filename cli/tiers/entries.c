@@ -15,7 +15,6 @@
 #include "base/sys.h"
 #include "base/text.h"
 #include "base/walk.h"
-#include "cache/entry/draft.h"
 #include "cache/origin/entry_name.h"
 #include "cache/tier/ledger.h"
 #include "cli/os/descriptors.h"

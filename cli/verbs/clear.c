@@ -1,7 +1,6 @@
 /* `stoker clear [--tier DIR] [PATH] [--dead]`: removes the whole cache, the entries of a path, or
  * leftovers. */
 #include <inttypes.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

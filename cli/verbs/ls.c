@@ -1,6 +1,5 @@
 /* `stoker ls`: lists the cached roots, the tiers, and the live runs. */
 #include <dirent.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,7 +7,6 @@
 #include <unistd.h>
 
 #include "base/samples.h"
-#include "base/walk.h"
 #include "cache/tier/ledger.h"
 #include "cli/fill/progress.h"
 #include "cli/out/say.h"

@@ -9,7 +9,6 @@
 #include "base/sys.h"
 #include "base/text.h"
 #include "cache/big/blocks.h"
-#include "cache/entry/draft.h"
 #include "cache/listing/listing_parts.h"
 #include "cache/origin/entry_name.h"
 #include "cache/origin/reader.h"

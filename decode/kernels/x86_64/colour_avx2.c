@@ -4,7 +4,6 @@
  */
 #include "decode/kernels/x86_64/avx2.h"
 
-#include <stdbool.h>
 #include <string.h>
 
 /* Pixels that are made together, and what is written behind them if they have three bytes. */

@@ -10,7 +10,6 @@
 #include <unistd.h>
 
 #include "base/sys.h"
-#include "preload/coverage/cover.h"
 #include "preload/coverage/process.h"
 #include "preload/interpose/export.h"
 #include "preload/interpose/next.h"

@@ -5,7 +5,6 @@
  * the failure, so that other calls do not pay for it. sendfile may read a disk that fails, too.
  */
 #include <errno.h>
-#include <stdbool.h>
 #include <stddef.h>
 #include <unistd.h>
 
@@ -13,7 +12,6 @@
 #include "preload/change/restore.h"
 #include "preload/coverage/entry_origin.h"
 #include "preload/interpose/export.h"
-#include "preload/interpose/next.h"
 #include "preload/interpose/syscalls.h"
 
 struct copy_call {

@@ -18,7 +18,6 @@
 #include "preload/coverage/process.h"
 #include "preload/interpose/export.h"
 #include "preload/interpose/guard.h"
-#include "preload/interpose/next.h"
 #include "preload/interpose/syscalls.h"
 
 static bool is_entry(int fd, struct stk_entry_origin *origin)

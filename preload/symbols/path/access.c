@@ -12,7 +12,6 @@
 #include "preload/coverage/cover.h"
 #include "preload/interpose/export.h"
 #include "preload/interpose/guard.h"
-#include "preload/interpose/next.h"
 #include "preload/interpose/syscalls.h"
 
 enum answer { UNKNOWN, YES, ABSENT };

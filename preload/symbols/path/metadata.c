@@ -9,7 +9,6 @@
 #include "preload/change/change.h"
 #include "preload/coverage/entry_origin.h"
 #include "preload/interpose/export.h"
-#include "preload/interpose/next.h"
 #include "preload/interpose/syscalls.h"
 
 /*

@@ -1,11 +1,9 @@
 /* Notes the calls that make a name and change nothing else: mkdir, symlink, mknod, mkfifo. */
 #include <fcntl.h>
-#include <stddef.h>
 #include <sys/types.h>
 
 #include "preload/change/change.h"
 #include "preload/interpose/export.h"
-#include "preload/interpose/next.h"
 #include "preload/interpose/syscalls.h"
 
 static int after(int result, int dirfd, const char *path)

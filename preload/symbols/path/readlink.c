@@ -18,10 +18,8 @@
 #include "base/path.h"
 #include "base/sys.h"
 #include "preload/coverage/entry_origin.h"
-#include "preload/coverage/process.h"
 #include "preload/interpose/export.h"
 #include "preload/interpose/guard.h"
-#include "preload/interpose/next.h"
 #include "preload/interpose/syscalls.h"
 
 struct readlink_call {

@@ -1,6 +1,5 @@
 /* Notes the calls that change names and contents by path: truncate, rename, unlink, link. */
 #include <fcntl.h>
-#include <stdbool.h>
 #include <sys/syscall.h>
 #include <sys/types.h>
 

@@ -1,9 +1,7 @@
 /* Notes that chdir and fchdir move the working directory (preload/coverage/outside.h). */
-#include <stddef.h>
 
 #include "preload/coverage/outside.h"
 #include "preload/interpose/export.h"
-#include "preload/interpose/next.h"
 #include "preload/interpose/syscalls.h"
 
 STK_SYMBOL(int, chdir, (const char *path), (path))

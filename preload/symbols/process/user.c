@@ -16,7 +16,6 @@
 #include "base/sys.h"
 #include "preload/coverage/process.h"
 #include "preload/interpose/export.h"
-#include "preload/interpose/next.h"
 #include "preload/interpose/syscalls.h"
 
 #define GROUPS 64 /* with more of them, a change would not be seen */

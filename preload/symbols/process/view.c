@@ -19,7 +19,6 @@
 #include "preload/coverage/process.h"
 #include "preload/interpose/export.h"
 #include "preload/interpose/guard.h"
-#include "preload/interpose/next.h"
 #include "preload/interpose/syscalls.h"
 
 #ifndef CLONE_NEWTIME

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "base/tally.h"
 #include "wrappers/python/core/common/counts.h"
 
 /* A form is a little larger than its file: see docs/coefficient-form.md. */

@@ -1,7 +1,5 @@
 /* Draws the random numbers of a batch's images and makes their plans, for Python. */
-#include "wrappers/python/core/common/functions.h"
 #include "wrappers/python/core/feed/files.h"
-#include "wrappers/python/core/common/objects.h"
 #include "wrappers/python/core/decode/plan_request.h"
 #include "wrappers/python/core/steps/step_request.h"
 

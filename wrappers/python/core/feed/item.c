@@ -9,7 +9,6 @@
 #include <unistd.h>
 
 #include "base/sys.h"
-#include "base/tally.h"
 #include "wrappers/python/core/common/counts.h"
 #include "wrappers/python/core/decode/thread_decoder.h"
 #include "wrappers/python/core/decode/file_identity.h"

@@ -1,7 +1,6 @@
 /* A worker's ring for Python. See shm.h. */
 #include "ring/ring.h"
 #include "wrappers/python/core/common/functions.h"
-#include "wrappers/python/core/shm/shm.h"
 #include "wrappers/python/core/common/objects.h"
 
 static struct stk_ring ring; /* under the GIL */
