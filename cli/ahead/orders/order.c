@@ -143,6 +143,11 @@ static bool take_body(struct order *order, uint64_t dataset, const char *body, s
     return bytes == 0 || (body[bytes - 1] == '\0' && append(order, body, bytes));
 }
 
+static unsigned files_of_sample(const struct order *order)
+{
+    return order->width > 0 ? order->width : 1;
+}
+
 bool order_add(struct order *order, const void *message, size_t bytes)
 {
     struct order_message head;
@@ -161,7 +166,7 @@ bool order_add(struct order *order, const void *message, size_t bytes)
     if (head.dataset != 0) {
         begin_samples(order, head.dataset);
     }
-    unsigned each = order->width > 0 && head.done < ORDER_OPENED ? order->width : 1;
+    unsigned each = head.done < ORDER_OPENED ? files_of_sample(order) : 1;
     order->done = head.done * each;
     order->asked = head.asked * each;
     return take_body(order, head.dataset, body, bytes);
@@ -236,6 +241,14 @@ void order_note_room(struct order *order, bool room)
 uint64_t order_lead(const struct order *order, uint64_t number)
 {
     return !is_in_no_order(order) && number > order->asked ? number - order->asked : 0;
+}
+
+bool order_was_opened(struct order *order, uint64_t number, unsigned opens)
+{
+    uint64_t asked = order->asked + (uint64_t)ORDER_UNHEARD * files_of_sample(order);
+    bool opened = !is_in_no_order(order) && number < asked && opens > order->least_opens;
+    order->least_opens = opens < order->least_opens ? opens : order->least_opens;
+    return opened;
 }
 
 static void judge(struct order *order, struct order_probe *probe, struct stk_run *run)

@@ -20,6 +20,7 @@
 #define ORDER_PROBES  64   /* a wrong guess costs so many files */
 #define ORDER_PENDING 8192 /* paths that wait; the sender keeps the rest */
 #define ORDER_SLACK   4096 /* files that the loader is done with until a probe has failed */
+#define ORDER_UNHEARD 128  /* samples, at most, that were asked for since the last message */
 
 /* The begin of a message. Behind it come paths, each with its zero, or what `dataset` says. */
 struct order_message {
@@ -79,6 +80,9 @@ bool order_is_of_tree(const struct order *order);
 void order_probe(struct order *order, uint64_t number, uint32_t record);
 /* Notes whether there was room for a file. */
 void order_note_room(struct order *order, bool room);
+/* Returns true if the job has opened this file in its turn: workers may have been asked for it, and
+ * it was opened more often than others were before their turn. `opens`: by the job, so far. */
+bool order_was_opened(struct order *order, uint64_t number, unsigned opens);
 /* Returns how many files before what workers were asked for this one is; 0: it is late, or the job
  * opens the files in no known order. */
 uint64_t order_lead(const struct order *order, uint64_t number);

@@ -280,10 +280,7 @@ bool order_queue_was_opened(const struct order_turn *turn, unsigned opens)
 {
     pthread_mutex_lock(&orders.lock);
     struct order *order = order_of(turn);
-    bool opened = order != NULL && turn->number < order->asked && opens > order->least_opens;
-    if (order != NULL && opens < order->least_opens) {
-        order->least_opens = opens;
-    }
+    bool opened = order != NULL && order_was_opened(order, turn->number, opens);
     pthread_mutex_unlock(&orders.lock);
     return opened;
 }

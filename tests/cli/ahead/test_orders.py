@@ -101,6 +101,18 @@ def test_a_window_and_then_all(command, names):
     assert state[1] - state[0] <= 3 * 8 and COUNT - 64 <= state[1] <= COUNT
 
 
+def test_what_workers_are_asked_for_is_said_at_once(command, names):
+    """The command takes no more than ORDER_UNHEARD samples (cli/ahead/orders/order.h) for asked for unless it hears so."""
+    asked, state = batches()[1], (0, 0)
+    begun = begin(Data(samples=names("a")), asked)
+    connection = command.accept()
+    for number, batch in enumerate(asked, 1):
+        assert number * 8 - state[1] <= 128
+        ahead.follow(begun, batch, number)  # none has come back
+        state = received(connection)[1] or state
+    assert state[0] == 0
+
+
 def test_the_first_difference_ends_it(command, names):
     data = Data(samples=names("a"))
     begun = begin(data, batches()[1])

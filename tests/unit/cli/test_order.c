@@ -105,6 +105,24 @@ START_TEST(how_far_ahead_of_the_workers)
 }
 END_TEST
 
+START_TEST(a_file_that_was_opened_in_its_turn)
+{
+    begin();
+    order.asked = 100;
+    ck_assert(!order_was_opened(&order, 500, 1)); /* by earlier passes */
+    ck_assert(!order_was_opened(&order, 99, 1));
+    ck_assert(order_was_opened(&order, 99, 2));
+    ck_assert(order_was_opened(&order, 100 + ORDER_UNHEARD - 1, 2)); /* asked for since */
+    ck_assert(!order_was_opened(&order, 100 + ORDER_UNHEARD, 2));
+    order.width = 2;
+    ck_assert(order_was_opened(&order, 100 + ORDER_UNHEARD, 2));
+    ck_assert(!order_was_opened(&order, 100 + 2 * ORDER_UNHEARD, 2));
+    order.done = ORDER_UNORDERED;
+    ck_assert(!order_was_opened(&order, 0, 2));
+    end();
+}
+END_TEST
+
 START_TEST(what_is_no_message)
 {
     struct order_message head = {.magic = ORDER_MAGIC + 1};
@@ -374,6 +392,7 @@ Suite *suite_order(void)
     TCase *all = unit_case(suite, "order");
     tcase_add_test(all, paths_come_in_their_order);
     tcase_add_test(all, how_far_ahead_of_the_workers);
+    tcase_add_test(all, a_file_that_was_opened_in_its_turn);
     tcase_add_test(all, what_is_no_message);
     tcase_add_test(all, a_path_that_is_too_long);
     tcase_add_test(all, no_more_than_probes_until_the_job_opens_some);

@@ -12,7 +12,7 @@ _MAGIC = 0x33726564726f6b73  # of order_message in cli/ahead/orders/order.h
 _ENCODING = sys.getfilesystemencoding()
 _HEAD = struct.Struct("=QQQQ")
 BLOCK = 256  # samples whose paths are sent at a time
-_STEP = 64  # files that workers are done with between two messages
+_STEP = 64  # files that workers are done with, or were asked for, between two messages
 _MOST = 48 << 10  # bytes of paths; with one more path a message has less than ORDER_MESSAGE_BYTES
 _HIGH = 512  # descriptors of ours are not the program's next ones
 
@@ -80,7 +80,7 @@ class Sender:
     def __init__(self, connection, dataset):
         self._connection, self._dataset = connection, dataset
         self._waiting = []  # messages for which the command had no room yet
-        self._done = 0  # that was sent last
+        self._done = self._asked = 0  # that were sent last
         self.files = 0  # that were sent
         _senders.add(self)
 
@@ -110,7 +110,7 @@ class Sender:
             while self._waiting or self._take(next_names()):
                 self._send_message(self._waiting[0], done, asked)
                 self._waiting.pop(0)
-            if done >= self._done + _STEP and done != UNORDERED:
+            if done != UNORDERED and (done >= self._done + _STEP or asked >= self._asked + _STEP):
                 self._send_message(b"", done, asked)
         except BlockingIOError:
             pass
@@ -124,4 +124,4 @@ class Sender:
 
     def _send_message(self, paths, done, asked):
         self._connection.send(_HEAD.pack(_MAGIC, self._dataset, done, asked) + paths, socket.MSG_DONTWAIT | socket.MSG_NOSIGNAL)
-        self._done = done
+        self._done, self._asked = done, asked
