@@ -9,13 +9,10 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "base/clock.h"
 #include "cli/ahead/orders/order.h"
 
-#define ORDERS     128
-#define PAUSE_MS   20 /* until an order that is full, or not proven yet, is looked at again */
-#define NEW_MS     2  /* of a new order, whose probes the job is about to open */
-#define NEW_FOR_NS STK_NS_PER_S
+#define ORDERS   128
+#define PAUSE_MS 20 /* until an order that is full, or not proven yet, is looked at again */
 
 static struct {
     int hearing;
@@ -140,25 +137,16 @@ static void look_at(const struct pollfd *polled, struct order *order)
     }
 }
 
-/* Returns true if the next files wait for the job's first opens. */
-static bool is_new(const struct order *order, int64_t now_ns)
-{
-    return !order->believed && order->first != NULL && now_ns - order->began_ns < NEW_FOR_NS;
-}
-
 /* Returns the timeout: an order that is not read now is looked at later. */
 static int list_sockets(struct pollfd polled[1 + ORDERS])
 {
-    int64_t now_ns = stk_clock_boottime_ns();
     int timeout = -1;
     polled[0] = (struct pollfd){.fd = orders.hearing, .events = POLLIN};
     for (unsigned i = 0; i < ORDERS; i++) {
         const struct order *order = &orders.order[i];
         bool listens = order->fd >= 0 && !order->ended && !is_full(order);
         polled[1 + i] = (struct pollfd){.fd = listens ? order->fd : -1, .events = POLLIN};
-        timeout = order->fd < 0 || timeout == NEW_MS ? timeout
-                  : is_new(order, now_ns)            ? NEW_MS
-                                                     : PAUSE_MS;
+        timeout = order->fd >= 0 ? PAUSE_MS : timeout;
     }
     return timeout;
 }
