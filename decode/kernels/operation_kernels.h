@@ -65,6 +65,10 @@ struct stk_operations {
     void (*slide_box)(uint8_t *out, uint32_t *sums, const uint8_t *leaving, const uint8_t *entering,
                       const uint8_t *next, struct stk_box_weights weights, size_t bytes);
     stk_warp_row *warp;
+    /* Writes the three planes of `count` pixels of three numbers, one plane behind the other: of
+     * bytes, or of numbers of four bytes. */
+    void (*split_bytes)(uint8_t *out, const uint8_t *in, size_t count);
+    void (*split_words)(uint32_t *out, const uint32_t *in, size_t count);
 };
 
 typedef void stk_look_up_row(uint8_t *out, const uint8_t *in, const uint8_t *tables, size_t count);

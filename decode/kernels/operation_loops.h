@@ -74,11 +74,29 @@ LOOP void slide_box(uint8_t *restrict out, uint32_t *restrict sums, const uint8_
     }
 }
 
+/* ---- planes ---- */
+
+/* Three pointers, since a compiler makes no vectors if it has to prove that the planes are apart.
+ */
+#define SPLIT(name, number)                                                                        \
+    LOOP void name(number *restrict out, const number *restrict in, size_t count)                  \
+    {                                                                                              \
+        number *restrict second = out + count, *restrict third = second + count;                   \
+        for (size_t i = 0; i < count; i++) {                                                       \
+            out[i] = in[3 * i];                                                                    \
+            second[i] = in[3 * i + 1];                                                             \
+            third[i] = in[3 * i + 2];                                                              \
+        }                                                                                          \
+    }
+
+SPLIT(split_bytes, uint8_t)
+SPLIT(split_words, uint32_t)
+
 #define OPERATIONS                                                                                 \
     {                                                                                              \
         .blend = blend, .to_grey = to_grey, .from_grey = from_grey, .to_hsv = to_hsv,              \
         .from_hsv = from_hsv, .from_colour = from_colour, .from_own_grey = from_own_grey,          \
         .turn_hue = turn_hue, .sum_greys = sum_greys, .look_up = LOOK_UP,                          \
         .look_up_grey = look_up_grey, .weigh_nine = weigh_nine, .slide_box = slide_box,            \
-        .warp = WARP,                                                                              \
+        .warp = WARP, .split_bytes = split_bytes, .split_words = split_words,                      \
     }

@@ -71,5 +71,8 @@ bool stk_warp_image(const struct stk_picture *out, const struct stk_picture *in,
  * -ENOMEM. */
 int stk_box_blur(const struct stk_picture *out, const struct stk_picture *in, const float radius[2],
                  unsigned passes);
+/* Writes the three planes of `count` pixels, which have three numbers of one or of four bytes each
+ * and lie one behind the other. The planes do as well. */
+void stk_split(void *out, const void *pixels, size_t count, unsigned number_bytes);
 /* Returns the radius of the box whose passes are like a Gaussian of this standard deviation. */
 float stk_box_of_gaussian(float deviation, unsigned passes);

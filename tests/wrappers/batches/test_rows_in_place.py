@@ -1,6 +1,11 @@
 """Rows in place: batches that were made where they lie equal torch's own, and no held part of them ever changes."""
 
+import os
+import subprocess
+import sys
+
 import pytest
+from checkout import BUILD
 from direct import run, say
 from slices import ALL
 
@@ -24,7 +29,7 @@ def test_batches_are_the_same(seen, expected):
 
 
 def test_nothing_that_is_held_changes(seen):
-    for name in ("kept", "some_kept", "views_kept"):
+    for name in ("kept", "some_kept", "views_kept", "bytes_kept"):
         assert all(same for _, same in seen[name]), name
 
 
@@ -32,10 +37,37 @@ def test_a_child_of_fork_sees_what_there_was(seen):
     assert "right" in str(seen["seen_by_a_child"]) and "wrong" not in str(seen["seen_by_a_child"])
 
 
+PLANES = """
+import random
+import numpy
+from stoker import _core
+for dtype in numpy.uint8, numpy.float32:
+    for count in (*range(200), 5000):
+        pixels = numpy.frombuffer(random.randbytes(3 * count * numpy.dtype(dtype).itemsize), dtype).reshape(count, 3)
+        planes = numpy.full((3, count + 1), 7, dtype).ravel()[:3 * count]
+        _core.split(memoryview(planes).cast("B"), memoryview(pixels.ravel()).cast("B"), pixels.itemsize)
+        assert planes.tobytes() == pixels.T.tobytes(), (dtype, count)
+        assert (planes.base[3 * count:] == 7).all(), (dtype, count)
+for wrong in (bytearray(6), bytes(9), 1), (bytearray(8), bytes(8), 1), (bytearray(6), bytes(6), 2):
+    try:
+        _core.split(*wrong)
+    except ValueError:
+        continue
+    raise AssertionError(wrong)
+"""
+
+
+@pytest.mark.parametrize("simd", ["c", "avx2", "avx512"])
+def test_planes_of_pixels(simd):
+    environment = {**os.environ, "PYTHONPATH": str(BUILD / "python"), "STOKER_SIMD": simd}
+    subprocess.run([sys.executable, "-c", PLANES], env=environment, check=True)
+
+
 # Each of 2 workers learns from its first batch, of 64 samples in 8 batches. Each case is a run of its own, so a
 # slice of them is counted. The tests above compare the batches of all cases.
 ROWS = {"to_tensor": 48, "last_is_smaller": 45, "two_views": 96, "changed_in_place": 48, "stream": 59, "given_later": 0,
-        "views_kept": 0, "in_containers": 48}
+        "views_kept": 0, "in_containers": 48, "bytes_": 48, "bytes_kept": 0,
+        "bytes_changed_in_place": 0}
 MORE_ROWS = {"chain": 48, "one_by_one": 48, "by_batch": 48, "decoded_by_threads": 48, "the_same_twice": 48,
              "made_anew": 0, "collated_by_another": 0, "collated_inside": 48, "loader_inside": 96,
              "collated_for_all": 48, "seen_by_a_child": 48, "made_lazily": 0, "pairs_by_the_map": 0}

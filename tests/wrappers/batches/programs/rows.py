@@ -75,6 +75,57 @@ def bytes_():
     return load(Pictures(T.Compose([T.PILToTensor()])))
 
 
+@case
+def bytes_one_by_one():
+    return load(Pictures(T.PILToTensor()), batch_size=1)
+
+
+@case
+def bytes_of_odd_sizes():
+    """Sizes that no vector divides, each a loader of its own."""
+    return [load(Sized((width, height))) for width, height in ((37, 67), (64, 65), (1, 8192), (129, 64))]
+
+
+class Sized(Dataset):
+    def __init__(self, size):
+        self.size = size
+
+    def __len__(self):
+        return 24
+
+    def __getitem__(self, i):
+        return T.PILToTensor()(picture(i).resize(self.size))
+
+
+@case
+def bytes_changed_in_place():
+    """The pixels change after the transform, and some samples lie in another way."""
+    return load(Pictures(changed))
+
+
+def changed(image):
+    tensor = T.PILToTensor()(image)
+    tensor[:, 3:9, 4:8] = 7
+    return tensor.flip(2) if tensor[0, 0, 0] < 16 else tensor.add_(1)
+
+
+class KeepingBytes(Pictures):
+    def __init__(self):
+        super().__init__(T.PILToTensor())
+        self.mine = {}
+
+    def __getitem__(self, i):
+        tensor = T.PILToTensor()(picture(i))
+        same = i not in self.mine or torch.equal(self.mine[i], tensor)
+        self.mine.setdefault(i, tensor)
+        return tensor, same
+
+
+@case
+def bytes_kept():
+    return mutated(KeepingBytes())
+
+
 def one_by_one_of(image):
     return F.normalize(F.to_tensor(image), MEAN, STD)
 

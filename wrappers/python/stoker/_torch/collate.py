@@ -4,8 +4,9 @@ import sys
 
 import torch
 
+from .. import _core
 from . import lend, rows
-from .tensors import is_plain
+from .tensors import is_plain, pixel_strides
 
 PLAIN = {}  # torch's own function
 
@@ -34,7 +35,27 @@ def _collated(batch):
     if lying is not None:
         return lying
     out = lend.empty(first.dtype, (len(batch), *first.shape), size)
-    return None if out is None else torch.stack(batch, 0, out=out)
+    if out is None:
+        return None
+    if _are_pixels(batch):
+        return _split(batch, out, size // len(batch))
+    return torch.stack(batch, 0, out=out)
+
+
+def _are_pixels(batch):
+    """Returns true if these tensors of one shape are images whose pixels' values lie side by side."""
+    strides = pixel_strides(batch[0].shape)
+    return strides is not None and batch[0].element_size() in (1, 4) and all(
+        each.stride() == strides and is_plain(each) for each in batch)
+
+
+def _split(batch, out, size):
+    """Writes the planes of images to `out`, a batch. Torch takes four times as long for bytes, and one and a half times
+    as long for floats."""
+    to, number_bytes = out.data_ptr(), out.element_size()
+    for i, image in enumerate(batch):
+        _core.split(_core.memory_at(to + i * size, size), _core.memory_at(image.data_ptr(), size), number_bytes)
+    return out
 
 
 def _plain(batch):

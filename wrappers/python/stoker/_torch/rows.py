@@ -9,6 +9,10 @@ A batch that lies over its rows must differ from a copy in nothing. Only one cal
 such a batch: the last thing that torch's own fetcher does for a batch, and only while torch alone collates
 (known.py). A data set that collates gets a copy. Each row ends by itself. If a row has not ended when the
 fetcher returns, as in a data set that keeps its tensors, the batch becomes a copy. The rows stay their holder's.
+
+PILToTensor and v2's transforms give pixels as they lie in an image: red, green and blue of a pixel side by side. A batch
+has planes. Rows of such pixels get a slot as well, so that their memory is used again, and the batch is made of them
+in another slot (collate.py).
 """
 
 import contextlib
@@ -20,7 +24,7 @@ import torch
 from .. import _core
 from .._base.own import attempt
 from . import known, lend
-from .tensors import contiguous, over, storage_of, tensor_of
+from .tensors import contiguous, over, pixel_strides, storage_of, tensor_of
 
 _LINE = 64  # the alignment of torch's own memory, and of rows
 _TRIES = 8  # batches that showed no plan, or differed from it
@@ -31,12 +35,13 @@ _plan = None
 _tries = _kept = 0
 
 
-def empty(shape, dtype):
-    """Returns a contiguous tensor that may become a row of the current batch; None if it cannot."""
+def empty(shape, dtype, strides=None):
+    """Returns a tensor that may become a row of the current batch; None if it cannot. `strides`: those of pixels, or None
+    for a contiguous one."""
     batch = _fetching
     if batch is None or batch.thread != get_ident():
         return None
-    return batch.at(batch.reserve(1), shape, dtype)
+    return batch.at(batch.reserve(1), shape, dtype, strides)
 
 
 def _array(tensor):
@@ -79,18 +84,19 @@ class _Plan:
 
     def __init__(self, period, rows):
         self.period = period
-        self.rows = rows  # {place within the period: (shape, dtype)}
+        self.rows = rows  # {place within the period: (shape, dtype, strides)}
 
 
 class _Stream:
     """A slot that gets the rows of a batch."""
 
-    __slots__ = ("piece", "address", "shape", "dtype", "size", "strides", "used")
+    __slots__ = ("piece", "address", "shape", "dtype", "size", "strides", "is_batch", "used")
 
     def __init__(self, piece, shape, dtype, size, strides):
         self.piece = piece
         self.address = torch.frombuffer(piece, dtype=torch.uint8).data_ptr()
         self.shape, self.dtype, self.size, self.strides = shape, dtype, size, strides
+        self.is_batch = strides != pixel_strides(shape)  # the rows lie as the batch does
         self.used = False
 
     def row(self, i):
@@ -98,7 +104,10 @@ class _Stream:
         return torch.frombuffer(part, dtype=self.dtype).as_strided_(self.shape, self.strides)
 
     def batch(self, count):
+        """Returns the batch over the rows, or None if it is made of them."""
         self.used = True
+        if not self.is_batch:
+            return None
         part = self.piece.part(0, count * self.size)
         shape = count, *self.shape
         return tensor_of(over(part), self.dtype, 0, shape, contiguous(shape))
@@ -113,10 +122,10 @@ class _Batch:
         self.is_last = False  # true while torch alone collates, the fetcher's last step
         self.count = count
         self.asked = 0
-        self.seen = {}  # while there is no plan: {an output's address: (its number, shape, dtype)}
-        self.found = {}  # {first number of stacked outputs: (period, shape, dtype)}
+        self.seen = {}  # while there is no plan: {an output's address: (its number, shape, dtype, strides)}
+        self.found = {}  # {first number of stacked outputs: (period, shape, dtype, strides)}
         self.streams = {}
-        self.made = []  # (batch that was not copied, its stream)
+        self.made = []  # (the number of rows, the batch over them or None, their stream)
 
     def reserve(self, count):
         first = self.asked
@@ -125,22 +134,23 @@ class _Batch:
             self.streams = {place: self._stream(*like) for place, like in _plan.rows.items()}
         return first
 
-    def at(self, place, shape, dtype):
+    def at(self, place, shape, dtype, strides=None):
+        strides = strides or contiguous(shape)
         if _plan is None:
-            tensor = torch.empty(shape, dtype=dtype, device="cpu")
-            self.seen[tensor.data_ptr()] = place, shape, dtype
+            tensor = torch.empty_strided(shape, strides, dtype=dtype, device="cpu")
+            self.seen[tensor.data_ptr()] = place, shape, dtype, strides
             return tensor
         row, place = divmod(place, _plan.period)
-        if row >= self.count or _plan.rows.get(place) != (shape, dtype):
+        if row >= self.count or _plan.rows.get(place) != (shape, dtype, strides):
             return None
         stream = self.streams.get(place)
         return stream and stream.row(row)
 
-    def _stream(self, shape, dtype):
+    def _stream(self, shape, dtype, strides):
         like = torch.empty((), dtype=dtype, device="cpu").expand(shape)
         size = like.numel() * like.element_size()
         piece = _core.ring_take(size * self.count)
-        return piece and _Stream(piece, shape, dtype, size, contiguous(shape))
+        return piece and _Stream(piece, shape, dtype, size, strides)
 
     # ---- called by default_collate ----
 
@@ -153,7 +163,7 @@ class _Batch:
             self.is_last = False
 
     def collated(self, tensors):
-        """Returns the batch of these equal-shaped tensors, if they are the rows of a slot; else None."""
+        """Returns the batch of these equal-shaped tensors, if it lies over the rows of a slot; else None."""
         if not self.is_last:
             return None
         if _plan is None:
@@ -163,7 +173,7 @@ class _Batch:
         for stream in self.streams.values():
             if stream and stream.address == first and not stream.used and self._lie(tensors, stream):
                 made = stream.batch(len(tensors))
-                self.made.append((made, stream))
+                self.made.append((len(tensors), made, stream))
                 return made
         return None
 
@@ -179,41 +189,45 @@ class _Batch:
     def _note(self, tensors):
         """Notes tensors that are outputs in regular distances: these become rows."""
         first = tensors[0]
-        shape, dtype = tuple(first.shape), first.dtype
-        seen = [self.seen.get(tensor.data_ptr(), (-1, shape, dtype)) for tensor in tensors]
+        like = tuple(first.shape), first.dtype, first.stride()
+        seen = [self.seen.get(tensor.data_ptr(), (-1, *like)) for tensor in tensors]
         if len(tensors) != self.count or not self._may_be_row(first) or any(
-                each[1:] != (shape, dtype) for each in seen):
+                each[1:] != like for each in seen):
             return
-        places = [place for place, _, _ in seen]
+        places = [place for place, *_ in seen]
         period = places[1] - places[0] if self.count > 1 else self.asked
         if 0 <= places[0] < period and places == list(
                 range(places[0], places[0] + period * self.count, period)):
-            self.found[places[0]] = period, shape, dtype
+            self.found[places[0]] = period, *like
 
     def _may_be_row(self, tensor):
         size = tensor.numel() * tensor.element_size()
-        return tensor.is_contiguous() and size % _LINE == 0 and size * self.count > lend.SMALL
+        lies_so = tensor.is_contiguous() or tensor.stride() == pixel_strides(tensor.shape)
+        return lies_so and size % _LINE == 0 and size * self.count > lend.SMALL
 
     # ---- the end ----
 
     def close(self):
         """Called when torch holds no sample any more. A batch with a held row becomes a copy."""
-        kept = []
-        for made, stream in self.made:
+        ended = kept = 0
+        for count, made, stream in self.made:
             others = attempt(stream.piece.others)
-            if others is None or others > 1:  # more than the batch
-                kept.append(made)
+            if others is not None and others <= stream.is_batch:  # no more than the batch
+                ended += count
+                continue
+            kept += 1
+            if stream.is_batch:
                 _copy(made)
-        attempt(self._learn, kept)
+        attempt(self._learn, ended, kept > 0)
 
-    def _learn(self, kept):
+    def _learn(self, ended, is_any_kept):
         global _plan, _tries, _kept
-        _core.count(_core.ROWS, sum(len(made) for made, _ in self.made) - sum(map(len, kept)))
-        _kept += len(kept) > 0
+        _core.count(_core.ROWS, ended)
+        _kept += is_any_kept
         if _plan is None:
-            periods = {period for period, _, _ in self.found.values()}
+            periods = {period for period, *_ in self.found.values()}
             if len(periods) == 1 and self.asked == self.count * min(periods):
-                rows = {place: (shape, dtype) for place, (_, shape, dtype) in self.found.items()}
+                rows = {place: tuple(like) for place, (_, *like) in self.found.items()}
                 _plan = _Plan(periods.pop(), rows)
             _tries += bool(self.asked)
         elif len(self.made) == len(_plan.rows):

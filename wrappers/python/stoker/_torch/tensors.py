@@ -42,6 +42,14 @@ def contiguous(shape):
     return tuple(reversed(strides))
 
 
+def pixel_strides(shape):
+    """Returns the strides of an image of shape (3, height, width) whose pixels' three values lie side by side; None for
+    another shape."""
+    if len(shape) != 3 or shape[0] != 3:
+        return None
+    return 1, 3 * shape[2], 3
+
+
 def bytes_of(storage):
     """Returns a tensor of the bytes of a storage."""
     return tensor_of(storage, torch.uint8, 0, (storage.nbytes(),), (1,))

@@ -45,9 +45,8 @@ class TensorTail:
         width, height = size
         channels, plane = self.channels, height * width
         shape = channels, height, width
-        tensor, strides = None, (1, channels * width, channels)
-        if self._is_chw:
-            tensor, strides = rows.empty(shape, self._dtype), (plane, width, 1)
+        strides = (plane, width, 1) if self._is_chw else (1, channels * width, channels)
+        tensor = rows.empty(shape, self._dtype, strides)
         if tensor is None:
             tensor = torch.empty_strided(shape, strides, dtype=self._dtype, device=_CPU)
         return tensor, _core.memory_at(tensor.data_ptr(), channels * plane * self._item_bytes)

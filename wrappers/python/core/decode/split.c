@@ -1,0 +1,32 @@
+/* Planes of a tensor's pixels, into a batch. */
+#include <stdint.h>
+
+#include "decode/operations/operations.h"
+#include "wrappers/python/core/common/functions.h"
+#include "wrappers/python/core/common/objects.h"
+
+/* split(out, pixels, number_bytes): writes the three planes of pixels that lie one behind the
+ * other, with three numbers of one or four bytes each, to `out`, a buffer of as many bytes. */
+PyObject *core_split(PyObject *module, PyObject *arguments)
+{
+    Py_buffer out, in;
+    unsigned number_bytes;
+    if (!PyArg_ParseTuple(arguments, "w*y*I", &out, &in, &number_bytes)) {
+        return NULL;
+    }
+    size_t pixel_bytes = 3 * (size_t)number_bytes;
+    bool fits = (number_bytes == 1 || number_bytes == 4) && out.len == in.len &&
+                (size_t)in.len % pixel_bytes == 0;
+    if (fits) {
+        Py_BEGIN_ALLOW_THREADS;
+        stk_split(out.buf, in.buf, (size_t)in.len / pixel_bytes, number_bytes);
+        Py_END_ALLOW_THREADS;
+    }
+    PyBuffer_Release(&in);
+    PyBuffer_Release(&out);
+    if (!fits) {
+        PyErr_SetString(PyExc_ValueError, "the buffers are not pixels and their planes");
+        return NULL;
+    }
+    Py_RETURN_NONE;
+}
