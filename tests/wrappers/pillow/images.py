@@ -36,10 +36,10 @@ def cjpeg(image, *options):
                           check=True).stdout
 
 
-def exif(orientation):
+def exif(orientation, description="a description"):
     data = Image.Exif()
     data[0x0112] = orientation
-    data[0x010e] = "a description"
+    data[0x010e] = description
     return data.tobytes()
 
 
@@ -227,6 +227,7 @@ HEADERS = {
     "xmp": _behind_first(segment(0xe1, _XMP)),
     "exif": _behind_first(segment(0xe1, exif(6))),
     "exif-broken": _behind_first(segment(0xe1, b"Exif\0\0nothing")),
+    "exif-short": _behind_first(segment(0xfe, b"short"), segment(0xe1, exif(3)[:-9])),  # Pillow warns of it
     "no-mpo": _behind_first(segment(0xe2, b"MPF\0II*\0\x08\0\0\0\xff\xff")),
     "many": _behind_first(*(segment(0xe0 + n, bytes((n,)) * n) for n in range(3, 12))),
     "tables-joined": _joined(0xdb),
@@ -238,12 +239,33 @@ HEADERS = {
 }
 
 
+def _exifs():
+    """Returns EXIF data that differs in length, in what it says, and in its errors: Pillow warns of the last one."""
+    resolution = Image.Exif()
+    resolution.update({0x011a: 300.0, 0x0128: 3, 0x0112: 8})
+    return exif(6), resolution.tobytes(), exif(3)[:-9]
+
+
+EXIF_PLACES = {
+    "behind-first": lambda data: _behind_first(segment(0xe1, data)),
+    "late": lambda data: _before_scan(segment(0xe1, data)),
+    "inches": lambda data: lambda segments: _jfif(1, 300, 150)(segments[:1]) + [segment(0xe1, data)] + segments[1:],
+    "no-jfif": lambda data: lambda segments: [segment(0xe1, data)] + segments[1:],
+    "xmp": lambda data: _behind_first(segment(0xe1, data), segment(0xe1, _XMP)),
+    "behind-xmp": lambda data: _behind_first(segment(0xe1, _XMP), segment(0xe1, data)),
+    "twice": lambda data: _behind_first(segment(0xe1, data), segment(0xe1, data)),
+}
+
+
 def header_kinds():
     """Returns {name: bytes}: for each kind of header three files that differ in size and in codes.
     Further files are as Pillow writes them for several of its settings."""
     pictures = [picture(60 + 37 * n, 50 + 23 * n, n) for n in range(3)]
     found = {f"{kind}-{n}.jpg": with_header(jpeg(each, optimize=True), change)
              for kind, change in HEADERS.items() for n, each in enumerate(pictures)}
+    for place, change in EXIF_PLACES.items():
+        found.update({f"exifs-{place}-{n}.jpg": with_header(jpeg(each, optimize=True), change(data))
+                      for n, (each, data) in enumerate(zip(pictures, _exifs()))})
     settings = {"444": {"subsampling": 0}, "422": {"subsampling": 1}, "quality": {"quality": 40},
                 "progressive": {"progressive": True}}
     for kind, options in settings.items():

@@ -16,7 +16,7 @@ import textwrap
 import time
 
 import pytest
-from PIL import Image
+from PIL import Image, JpegImagePlugin
 
 import images
 from conftest import HERE, ROOT
@@ -632,6 +632,19 @@ def test_a_header_is_parsed_twice(run, tmp_path):
     epochs = run(PARSED, tmp_path, json.dumps(list(kinds)))
     assert [found for found, _ in epochs] == [expected] * 3
     assert [parsed for _, parsed in epochs] == [COUNT, 3, 0]
+
+
+@pytest.mark.skipif(not hasattr(JpegImagePlugin.JpegImageFile, "_read_dpi_from_exif"), reason="this Pillow's parser reads EXIF")
+def test_a_header_with_exif_is_parsed_twice(run, tmp_path):
+    """Whatever the EXIF data."""
+    kinds = {f"{number:03}.jpg": images.with_header(
+        images.jpeg(images.picture(50 + 9 * number, 90 - number, number)),
+        images.EXIF_PLACES["behind-first"](images.exif(1 + number % 8, "a" * number))) for number in range(COUNT)}
+    images.write(tmp_path, {**kinds, "first.jpg": record(3)})
+    expected = [digest_of(data) for data in kinds.values()]
+    epochs = run(PARSED, tmp_path, json.dumps(list(kinds)))
+    assert [found for found, _ in epochs] == [expected] * 3
+    assert [parsed for _, parsed in epochs] == [COUNT, 4, 0]
 
 
 def test_many_headers(run, tmp_path):

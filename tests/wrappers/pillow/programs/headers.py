@@ -60,6 +60,18 @@ def names():
     return seen
 
 
+@case
+def warnings_of_exif():
+    """At each opening, and at each look. This case comes first: here the headers are noted."""
+    seen = []
+    for kind in (each for each in KINDS if each.startswith("exif")):
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            seen += [both_ways(kind, number, lambda image: attempt(lambda: dict(image.getexif()))) for number in range(3)]
+        seen.append([(each.category.__name__, str(each.message), each.filename) for each in caught])
+    return seen
+
+
 def define(kind):
     def look():
         return of_each(kind, everything)

@@ -5,9 +5,14 @@
 #include <string.h>
 
 #define HEAD_BYTES    4 /* of a segment: its marker and its length */
+#define LENGTH_AT     2 /* in a segment */
+#define LENGTH_BYTES  2
 #define SIZE_AT       5 /* in a frame's segment: the image's height and width */
 #define SIZE_BYTES    4
+#define EXIF_AT       HEAD_BYTES
+#define EXIF_BYTES    6 /* of its mark */
 #define HUFFMAN_TABLE 0xc4
+#define APP1          0xe1
 #define SCAN          0xda
 
 static bool is_frame(uint8_t marker)
@@ -23,19 +28,38 @@ static bool is_known(uint8_t marker, size_t bytes)
            (is_frame(marker) && bytes >= SIZE_AT + SIZE_BYTES);
 }
 
+static bool is_exif(const uint8_t *segment, size_t bytes)
+{
+    return segment[1] == APP1 && bytes >= EXIF_AT + EXIF_BYTES &&
+           memcmp(segment + EXIF_AT, "Exif\0", EXIF_BYTES) == 0;
+}
+
+/* Returns the bytes of a segment that its outline has. */
+static size_t kept_of(const uint8_t *segment, size_t bytes, bool exif)
+{
+    return segment[1] == HUFFMAN_TABLE ? 0 : exif ? EXIF_AT + EXIF_BYTES : bytes;
+}
+
 size_t outline_of(const uint8_t *header, size_t bytes, uint8_t out[OUTLINE_BYTES])
 {
     size_t at = 2, length = 0;
-    unsigned frames = 0;
+    unsigned frames = 0, exifs = 0;
     while (bytes >= at + HEAD_BYTES && header[at] == 0xff) {
         uint8_t marker = header[at + 1];
         size_t segment = 2 + ((size_t)header[at + 2] << 8 | header[at + 3]);
-        size_t kept = marker == HUFFMAN_TABLE ? 0 : segment;
-        if (segment < HEAD_BYTES || segment > bytes - at || kept > OUTLINE_BYTES - length ||
-            !is_known(marker, segment)) {
+        if (segment < HEAD_BYTES || segment > bytes - at || !is_known(marker, segment)) {
+            return 0;
+        }
+        bool exif = is_exif(header + at, segment);
+        size_t kept = kept_of(header + at, segment, exif);
+        exifs += exif;
+        if (kept > OUTLINE_BYTES - length || exifs > 1) {
             return 0;
         }
         memcpy(out + length, header + at, kept);
+        if (exif) {
+            memset(out + length + LENGTH_AT, 0, LENGTH_BYTES);
+        }
         if (is_frame(marker)) {
             memset(out + length + SIZE_AT, 0, SIZE_BYTES);
             frames++;

@@ -5,6 +5,7 @@ import struct
 LARGEST_IMAGE = 1 << 27  # pixels
 SPARSEST = 170  # pixels for each byte of a file: 8 x 8 pixels take at least two bits
 
+_APP1 = 0xE1
 _EXIF = b"Exif\0\0"
 _ORDERS = {b"II*\0": "<", b"MM\0*": ">"}
 _ORIENTATION, _SHORT = 0x0112, 3
@@ -37,10 +38,18 @@ def sampling(head):
     return None
 
 
+def exif(head):
+    """Returns (begin, end) of the data of the first EXIF segment, or None."""
+    for marker, begin, end in _segments(head):
+        if marker == _APP1 and head[begin:begin + len(_EXIF)] == _EXIF:
+            return begin, end
+    return None
+
+
 def orientation(head):
     """Returns the EXIF orientation, 1 to 8, that every reader finds; 1 if there is none. Returns None if readers may
     disagree: they look at other segments, or at damaged ones."""
-    parts = [bytes(head[begin:end]) for marker, begin, end in _segments(head) if marker == 0xE1]
+    parts = [bytes(head[begin:end]) for marker, begin, end in _segments(head) if marker == _APP1]
     found = {_orientation_of(part) for part in parts}
     if found <= {1}:
         return 1

@@ -1,9 +1,12 @@
 """Makes images of headers whose like Pillow's parser has parsed before.
 
-Headers of one outline (core/decode/outline.h) differ in Huffman tables and in the size only. When an outline comes for
-the second time, a template is made of the image that Pillow opened: all of its attributes. The template is used if it
-gives, for other tables and another size, exactly the image that Pillow makes of them. Each image has dictionaries and
-lists of its own.
+Headers of one outline (core/decode/outline.h) differ in Huffman tables, in the size and in EXIF data only. When an outline
+comes for the second time, a template is made of the image that Pillow opened: all of its attributes. The template is used
+if it gives, for other tables, another size and other EXIF data, exactly the image that Pillow makes of them. Each image has
+dictionaries and lists of its own.
+
+If there is EXIF data, the template has none of the file's own, and Pillow's own function reads what it wants of each file's.
+So Pillow warns of a file's data as often as without the template, and all examples that it parses here are sound.
 """
 
 import io
@@ -14,12 +17,16 @@ from itertools import chain
 from PIL import Image, ImageFile, JpegImagePlugin
 
 from .. import _core
+from .._base import header
 from .._base.own import is_from_elsewhere
 
 _MOST = 128  # outlines, of 4 KiB at most
 
 _Jpeg = JpegImagePlugin.JpegImageFile
 _SIMPLE = frozenset((int, float, bool, str, bytes, type(None)))
+
+_READ = "_read_dpi_from_exif"  # what reads EXIF at an open; an older Pillow has it in its parser
+_ORIENTATION, _RESOLUTION, _UNIT, _PER_CM = 0x0112, 0x011A, 0x0128, 3  # tags of EXIF, and a unit
 
 _seen = OrderedDict()  # outlines that occurred once
 _templates = OrderedDict()  # for each outline that occurred again: its Template, or None if it can have none
@@ -87,21 +94,49 @@ def _is_same(one, other):
     return one is other or one == other
 
 
+class _Exif:
+    """The places of EXIF data in the attributes of an image. Takes the data out of them."""
+
+    __slots__ = ("_entry", "_is_last")
+
+    def __init__(self, state):
+        info = state["info"]
+        data = info["exif"]
+        self._entry = state["applist"].index(("APP1", data))
+        self._is_last = state["app"]["APP1"] == data  # XMP has the same name
+        if state["_exif"] is not None and hasattr(_Jpeg, _READ):
+            state["_exif"] = None
+            state["info"] = {key: value for key, value in info.items() if key != "dpi"}
+
+    def put(self, image, head):
+        """Puts in the data of a header, as Pillow's parser does."""
+        begin, end = header.exif(head)
+        own, data = image.__dict__, head[begin:end]
+        own["applist"][self._entry] = "APP1", data
+        own["info"]["exif"] = data
+        own["_exif_offset"] = begin + 6
+        if self._is_last:
+            own["app"]["APP1"] = data
+        if hasattr(_Jpeg, _READ):
+            getattr(image, _READ)()
+
+
 class Template:
     """The attributes of an image that Pillow opened."""
 
-    __slots__ = ("_state", "_copy", "_tile")
+    __slots__ = ("_state", "_copy", "_tile", "_exif")
 
     def __init__(self, image):
         (self._tile,) = image.tile
-        self._state = {**vars(image), "fp": None, "filename": None, "tile": None}
-        self._copy = _copier(self._state)
-        self._state = self._copy(self._state)
+        state = {**vars(image), "fp": None, "filename": None, "tile": None}
+        self._exif = _Exif(state) if "exif" in image.info else None
+        self._copy = _copier(state)
+        self._state = self._copy(state)
 
     def is_simple(self):
         return _is_simple(self._state, set()) and _is_simple(self._tile, set())
 
-    def image(self, size, file, name):
+    def image(self, size, head, file, name):
         """Returns a new image of a file. Pillow itself opened a file with a name."""
         image = _Jpeg.__new__(_Jpeg)
         image.__dict__ = own = self._copy(self._state)
@@ -112,11 +147,31 @@ class Template:
         own["filename"] = name
         own["_exclusive_fp"] = bool(name)
         own["decodermaxblock"] = ImageFile.MAXBLOCK
+        if self._exif is not None:
+            self._exif.put(image, head)
         return image
 
-    def gives(self, image):
-        """Returns true if the template gives the image that Pillow made."""
-        return _is_same(vars(self.image(image.size, image.fp, image.filename)), vars(image))
+    def gives(self, image, head):
+        """Returns true if the template gives the image that Pillow made of a header."""
+        return _is_same(_seen_of(self.image(image.size, head, image.fp, image.filename)), _seen_of(image))
+
+
+def _seen_of(image):
+    """Returns the attributes of an image, with bytes in the place of EXIF data that was parsed."""
+    exif = vars(image).get("_exif")
+    return {**vars(image), "_exif": exif and exif._loaded_exif}
+
+
+def _with_exif(head, *values):
+    """Returns the header with (tag, value) as its EXIF data, if it has any."""
+    found = header.exif(head)
+    if found is None:
+        return head
+    exif = Image.Exif()
+    exif.update(values)
+    data = exif.tobytes()
+    begin, end = found
+    return head[:begin - 2] + (2 + len(data)).to_bytes(2, "big") + data + head[end:]
 
 
 def _varied(head):
@@ -136,15 +191,24 @@ def _varied(head):
     return bytes(varied)
 
 
-def _template_of(form, image):
+def _parsed(head):
+    """Returns the image that Pillow makes of a header."""
+    image = Image.OPEN["JPEG"][0](io.BytesIO(head), "")
+    image._exclusive_fp = False
+    return image
+
+
+def _template_of(head, image):
     """Returns the Template, or None if it does not give Pillow's images."""
     try:
+        if "exif" in image.info:  # Pillow may warn of the file's own once more
+            head = _with_exif(head, (_ORIENTATION, 6))
+            image = _parsed(head)
+        varied = _varied(_with_exif(head, (_RESOLUTION, 300.0), (_UNIT, _PER_CM)))
         template = Template(image)
-        if not template.is_simple() or not template.gives(image):
+        if not template.is_simple() or not template.gives(image, head):
             return None
-        varied = Image.OPEN["JPEG"][0](io.BytesIO(_varied(form.head)), "")
-        varied._exclusive_fp = False
-        return template if template.gives(varied) else None
+        return template if template.gives(_parsed(varied), varied) else None
     except Exception as error:  # as of a Pillow whose images are made otherwise
         if is_from_elsewhere(error):
             raise
@@ -167,19 +231,18 @@ def image_of(form, file, name=""):
     size = form.info[:2]
     Image._decompression_bomb_check(size)
     file.seek(len(form.head))
-    return template.image(size, file, name)
+    return template.image(size, form.head, file, name)
 
 
 def note(form, image):
-    """Notes an image that Pillow opened by its form. An image with EXIF is left out: Pillow may warn of it."""
+    """Notes an image that Pillow opened by its form."""
     outline = form.outline
-    if outline is None or outline in _templates or "exif" in image.info or not (
-            _core.are_as_seen(OWN_PARTS)):
+    if outline is None or outline in _templates or not _core.are_as_seen(OWN_PARTS):
         return
     if _seen.pop(outline, None) is None:
         _keep(_seen, outline, True)
     else:
-        _keep(_templates, outline, _template_of(form, image))
+        _keep(_templates, outline, _template_of(form.head, image))
 
 
 def _keep(table, key, value):
