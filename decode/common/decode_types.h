@@ -12,6 +12,9 @@ enum stk_filter {
     STK_FILTER_HAMMING,
     STK_FILTER_BICUBIC,
     STK_FILTER_LANCZOS,
+    /* torch's bilinear one of floats, whose sums are rounded to bytes at the end, with any resizer.
+     * For three channels and the whole crop. */
+    STK_FILTER_BILINEAR_FLOATS,
 };
 
 /*

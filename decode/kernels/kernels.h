@@ -39,6 +39,14 @@ struct stk_taps {
     const struct stk_weights *weights;
 };
 
+/* The weights of one axis of a resize by floats: output o is the sum of lengths[o] inputs from
+ * first[o] on, whose weights stand from weights[o * longest] on. */
+struct stk_float_taps {
+    uint32_t outputs, longest;
+    const uint32_t *first, *lengths;
+    const float *weights;
+};
+
 /* A 255th, as the sum of two floats. */
 #define STK_BYTE_RATE ((float)(1.0 / 255.0))
 #define STK_BYTE_REST ((float)(1.0 / 255.0 - (double)STK_BYTE_RATE))
@@ -135,6 +143,19 @@ struct stk_kernels {
     /* Makes a row of `pixels` (padded to 16) of 4 x `groups` rows. */
     void (*vertical)(uint8_t *out, const uint8_t *const *rows, const struct stk_weights *weights,
                      uint32_t groups, size_t pixels);
+    /*
+     * The passes of a resize by floats. A sum is that of torch's code for processors with fused
+     * multiplications: behind the first product, products and sums of each four inputs are rounded
+     * one by one. Those of the last three inputs or fewer are fused.
+     *
+     * `float_columns` makes STK_ROWS_TOGETHER rows of floats of as many rows of `pixels`. `aside`
+     * has room for four floats of each pixel of each row, aligned to 32 bytes. `float_rows` makes a
+     * row of `pixels` (padded to 4) of `count` rows of floats. It rounds halves to the even byte.
+     */
+    void (*float_columns)(float *const out[], const uint8_t *const *in, size_t pixels, float *aside,
+                          const struct stk_float_taps *taps);
+    void (*float_rows)(uint8_t *out, const float *const *rows, const float *weights, uint32_t count,
+                       size_t pixels);
     /* Lay out: three bytes a pixel; three planes of bytes; both as floats. */
     void (*rgb)(uint8_t *out, const uint8_t *line, size_t pixels);
     void (*planes)(uint8_t *const out[3], const uint8_t *line, size_t pixels);
@@ -172,6 +193,10 @@ extern const struct stk_kernels stk_kernels_neon;
 #endif
 
 /* Functions that are correct on every processor. */
+void stk_plain_float_columns(float *const out[], const uint8_t *const *in, size_t pixels,
+                             float *aside, const struct stk_float_taps *taps);
+void stk_plain_float_rows(uint8_t *out, const float *const *rows, const float *weights,
+                          uint32_t count, size_t pixels);
 stk_lockstep stk_plain_lockstep;
 unsigned stk_plain_expand(int16_t block[64], uint64_t mask, const int8_t *values);
 stk_pass stk_plain_pass;
@@ -180,6 +205,10 @@ stk_skip stk_plain_skip;
 stk_lockstep stk_bmi2_lockstep, stk_avx512_lockstep;
 stk_take stk_bmi2_take;
 stk_pass stk_bmi2_pass;
+void stk_avx2_float_columns(float *const out[], const uint8_t *const *in, size_t pixels,
+                            float *aside, const struct stk_float_taps *taps);
+void stk_avx2_float_rows(uint8_t *out, const float *const *rows, const float *weights,
+                         uint32_t count, size_t pixels);
 #endif
 
 /* The plain layouts, which other tables use for the rest of a row. */

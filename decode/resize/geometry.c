@@ -21,7 +21,7 @@ static bool plan_is_sound(const struct stk_plan *plan)
     return plan->width > 0 && plan->height > 0 && plan->width <= STK_LIMIT_OUTPUT &&
            plan->height <= STK_LIMIT_OUTPUT &&
            (plan->channels == 1 || plan->channels == 3 || plan->channels == 4) &&
-           (unsigned)plan->filter <= STK_FILTER_LANCZOS &&
+           (unsigned)plan->filter <= STK_FILTER_BILINEAR_FLOATS &&
            (unsigned)plan->resizer <= STK_RESIZER_TORCH &&
            (unsigned)plan->layout <= STK_LAYOUT_BGR && (unsigned)plan->type <= STK_TYPE_F32 &&
            (plan->layout != STK_LAYOUT_BGR || plan->channels == 3) &&
@@ -81,6 +81,15 @@ static bool vertical_goes_first(enum stk_resizer resizer, int64_t w, int64_t h, 
     }
 }
 
+/* Returns true unless it is a resize by floats that is not made here. */
+static bool floats_fit(const struct stk_plan *plan, uint32_t width, uint32_t height)
+{
+    const float *box = plan->box;
+    return plan->filter != STK_FILTER_BILINEAR_FLOATS ||
+           (plan->channels == 3 && box[0] == 0 && box[1] == 0 && box[2] == (float)width &&
+            box[3] == (float)height);
+}
+
 /* A box of whole pixels that has the result's size already is a crop. */
 static bool box_is_crop(const struct stk_plan *plan)
 {
@@ -126,10 +135,11 @@ static void set_passes(struct stk_geometry *out, const struct stk_plan *plan)
     const float *box = plan->box;
     uint32_t w = out->crop.width, h = out->crop.height;
     bool nearest = plan->filter == STK_FILTER_NEAREST;
+    out->by_floats = plan->filter == STK_FILTER_BILINEAR_FLOATS;
     out->x = axis_of(w, box[0], box[2], plan->width, plan->filter);
     out->y = axis_of(h, box[1], box[3], plan->height, plan->filter);
-    out->pass_x = nearest || plan->width != w || box[0] > 0 || box[2] < (float)w;
-    out->pass_y = nearest || plan->height != h || box[1] > 0 || box[3] < (float)h;
+    out->pass_x = nearest || out->by_floats || plan->width != w || box[0] > 0 || box[2] < (float)w;
+    out->pass_y = nearest || out->by_floats || plan->height != h || box[1] > 0 || box[3] < (float)h;
     out->vertical_first = vertical_goes_first(plan->resizer, w, h, plan->width, plan->height);
     out->x.is_torch = out->y.is_torch = plan->resizer == STK_RESIZER_TORCH;
     out->resized = !nearest;
@@ -174,7 +184,8 @@ int stk_geometry_make(const struct stk_plan *plan, const struct stk_target *targ
     out->crop = (struct stk_region){(uint32_t)crop[0], (uint32_t)crop[1],
                                     (uint32_t)(crop[2] - crop[0]), (uint32_t)(crop[3] - crop[1])};
     if (!target_fits(plan, out, target) || !target_is_aligned(plan, target) ||
-        !box_fits(plan->box, out->crop.width, out->crop.height)) {
+        !box_fits(plan->box, out->crop.width, out->crop.height) ||
+        !floats_fit(plan, out->crop.width, out->crop.height)) {
         return STK_DECODE_ARGUMENT;
     }
     set_steps(out, plan, window);

@@ -12,6 +12,7 @@ struct stk_geometry {
     bool pass_x, pass_y;    /* true if the pass is made */
     bool vertical_first;
     bool resized;           /* by a filter with weights */
+    bool by_floats;         /* both passes are made by resize/floats.h */
     uint32_t width, height; /* of the result */
 };
 

@@ -59,6 +59,9 @@ int stk_passes_prepare(struct stk_passes *passes, struct stk_workspace *workspac
                        const struct stk_geometry *geometry)
 {
     *passes = (struct stk_passes){.geometry = geometry, .kernels = workspace->kernels};
+    if (geometry->by_floats) {
+        return stk_floats_prepare(&passes->floats, workspace, geometry, &passes->region);
+    }
     int result = stk_passes_make_taps(passes, workspace);
     return result ? result : make_rows(passes, workspace);
 }
@@ -157,6 +160,9 @@ static int make_lines(struct stk_passes *passes, struct stk_rows *rows, uint32_t
 int stk_passes_run(struct stk_passes *passes, struct stk_rows *rows, const struct stk_emit *emit)
 {
     const uint8_t *lines[STK_ROWS_TOGETHER] = {NULL};
+    if (passes->geometry->by_floats) {
+        return stk_floats_run(&passes->floats, rows, emit);
+    }
     for (uint32_t y = 0; y < emit->height;) {
         int count = make_lines(passes, rows, y, lines);
         if (count < 0) {

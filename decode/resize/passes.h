@@ -6,6 +6,7 @@
 
 #include "decode/common/workspace.h"
 #include "decode/resize/emit.h"
+#include "decode/resize/floats.h"
 #include "decode/resize/geometry.h"
 #include "decode/resize/rows.h"
 
@@ -21,6 +22,7 @@ struct stk_passes {
     uint8_t *lines[STK_ROWS_TOGETHER];   /* the last results of the passes, */
     uint8_t *weighed[STK_ROWS_TOGETHER]; /* and of the vertical one if it comes first */
     const uint8_t **pointers;            /* to rows of the ring */
+    struct stk_floats floats; /* a resize by floats has nothing of these but the region */
 };
 
 /* Computes the taps, the region and the slack. Geometry and kernels must be set. */

@@ -2,7 +2,7 @@
 import ctypes as c
 import os
 
-FILTERS = ["nearest", "box", "bilinear", "hamming", "bicubic", "lanczos"]
+FILTERS = ["nearest", "box", "bilinear", "hamming", "bicubic", "lanczos", "bilinear floats"]
 OK, CORRUPT, UNSUPPORTED, MEMORY, ARGUMENT = 0, -1, -2, -3, -4
 HORIZONTAL, TALL_VERTICAL, SHRINK_VERTICAL, TORCH = range(4)
 

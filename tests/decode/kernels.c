@@ -95,6 +95,11 @@ static struct stk_plan random_plan(uint32_t width, uint32_t height)
     plan.channels = 3 + below(2);
     plan.layout = (enum stk_layout)below(2);
     plan.type = (enum stk_type)below(2);
+    if (below(7) == 0) {
+        plan.filter = STK_FILTER_BILINEAR_FLOATS;
+        plan.channels = 3;
+        memcpy(plan.box, (float[4]){0, 0, (float)inner[0], (float)inner[1]}, sizeof plan.box);
+    }
     return plan;
 }
 
@@ -159,7 +164,10 @@ static void run_images(unsigned cases)
         image.row_bytes = (size_t)width * channels;
         image.unused = channels == 4 && below(2);
         struct stk_plan plan = random_plan(width, height);
-        plan.channels = channels == 1 ? 1 : plan.channels;
+        if (channels == 1) {
+            plan.channels = 1;
+            plan.filter %= STK_FILTER_BILINEAR_FLOATS; /* which is for three */
+        }
         run_case(i, &(struct source){.image = &image}, &plan);
     }
 }

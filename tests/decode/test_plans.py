@@ -11,6 +11,8 @@ import decoder
 import exact
 
 ONE = next(iter(exact.DECODERS.values()))
+LIBM = ctypes.CDLL("libm.so.6")
+LIBM.fmaf.restype, LIBM.fmaf.argtypes = ctypes.c_float, [ctypes.c_float] * 3
 PIXELS = numpy.random.default_rng(7).integers(0, 256, (30, 40, 3), dtype=numpy.uint8)
 
 
@@ -37,7 +39,7 @@ def test_boxes_outside_of_the_crop(box):
 
 
 @pytest.mark.parametrize("field, value", (
-    ("width", 0), ("height", 0), ("channels", 0), ("channels", 2), ("channels", 5), ("filter", 6),
+    ("width", 0), ("height", 0), ("channels", 0), ("channels", 2), ("channels", 5), ("filter", 7),
     ("resizer", 4), ("flip", 4), ("layout", 2), ("layout", 3), ("type", 2), ("type", 1)))
 def test_fields_that_have_no_such_value(field, value):
     plan = decoder.plan_for((40, 30), out=(4, 4))
@@ -195,6 +197,68 @@ def test_bytes_are_resized_as_by_torch(filter, channels):
             assert own == (decoder.OK, expected.tobytes()), (width, height, out)
             differ += own != pillows
     assert differ, "Pillow's weights serve as well"
+
+
+def torchs_floats(size, out):
+    """[(the first input, the weights)...] of an axis, in single precision, as torch resizes floats with antialias."""
+    single = numpy.float32
+    scale = single(size) / single(out)
+    support, inverse = max(scale, single(1)), single(1 / float(max(scale, single(1))))
+    found = []
+    for o in range(out):
+        center = single(float(scale) * (o + 0.5))
+        first = max(int(float(center - support) + 0.5), 0)
+        inputs = range(first, min(int(float(center + support) + 0.5), size))
+        far = [abs(single((float(single(i) - center) + 0.5) * float(inverse))) for i in inputs]
+        weights = [single(1 - float(each)) if each < 1 else single(0) for each in far]
+        total = single(0)
+        for each in weights:
+            total += each
+        found.append((first, [each / total for each in weights]))
+    return found
+
+
+def fused_sum(inputs, weights):
+    """The sum whose last one to three products are not rounded."""
+    products = [value * weight for value, weight in zip(inputs, weights)]
+    rounded = 1 + (len(products) - 1) // 4 * 4
+    total = products[0]
+    for each in products[1:rounded]:
+        total = total + each
+    for value, weight in list(zip(inputs, weights))[rounded:]:
+        total = numpy.float32(LIBM.fmaf(value, weight, total))
+    return total
+
+
+def resized_by_floats(pixels, out):
+    """The columns, then the rows, and halves are rounded to the even byte."""
+    floats = pixels.astype(numpy.float32)
+    for axis, size in ((1, out[0]), (0, out[1])):
+        lines = numpy.moveaxis(floats, axis, -1)
+        made = numpy.empty((*lines.shape[:-1], size), numpy.float32)
+        for o, (first, weights) in enumerate(torchs_floats(lines.shape[-1], size)):
+            for at in numpy.ndindex(lines.shape[:-1]):
+                made[(*at, o)] = fused_sum(lines[at][first:], weights)
+        floats = numpy.moveaxis(made, -1, axis)
+    return numpy.rint(floats).astype(numpy.uint8)
+
+
+def test_bytes_are_resized_as_torchs_floats():
+    choose, differ = random.Random(6), 0
+    for case in range(25):
+        (width, height), out = ([choose.randint(1, limit) for _ in range(2)] for limit in (40, 12))
+        pixels = numpy.random.default_rng(case).integers(0, 256, (height, width, 3), dtype=numpy.uint8)
+        left, flip = choose.randrange(out[0]), choose.randrange(4)
+        window = left, 0, choose.randint(left + 1, out[0]), out[1]
+        plans = [decoder.plan_for((width, height), out=out, filter=filter, flip=flip, window=window)
+                 for filter in ("bilinear floats", "bilinear")]
+        expected = resized_by_floats(pixels, out)[:, left:window[2]]
+        expected = expected[::-1 if flip & 2 else 1, ::-1 if flip & 1 else 1]
+        for one in exact.DECODERS.values():
+            own, pillows = (one.transform(pixels.tobytes(), (width, height), 3, plan) for plan in plans)
+            assert own == (decoder.OK, expected.tobytes()), (width, height, out)
+            differ += own != pillows
+    assert differ, "Pillow's resize serves as well"
 
 
 def test_tables_are_rounded_step_by_step():
