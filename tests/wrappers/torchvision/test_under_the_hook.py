@@ -111,7 +111,6 @@ def test_epochs_from_forms(tell, folder, workers, kind, version, store):
 needs_tv_tensors = pytest.mark.skipif(importlib.util.find_spec("torchvision.tv_tensors") is None, reason="no tv_tensors")
 
 
-@needs_tv_tensors
 def test_images_that_are_tensors(tell, version):
     """Lazy tensors differ in nothing from torchvision's, views and thin tensors included."""
     count = 20000 if ALL else 2000

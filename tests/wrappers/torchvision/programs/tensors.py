@@ -1,5 +1,6 @@
-"""Random pipelines of v2 whose images are tensors of bytes: of ToImage, or given as tensors. Prints the outcomes, and how
-many tensors Stoker made of lazy tensors. Arguments: the number of cases, and the first one.
+"""Random pipelines whose images are tensors of bytes: of ToImage, or given as tensors. Some are of v1 alone, and all are where
+there is no v2. Prints the outcomes, and how many tensors Stoker made of lazy tensors. Arguments: the number of cases, and the
+first one.
 """
 
 import io
@@ -12,12 +13,34 @@ import saying
 import torch
 from PIL import Image
 from torchvision import transforms as T
-from torchvision import tv_tensors
-from torchvision.transforms import InterpolationMode, v2
+from torchvision.transforms import InterpolationMode
+
+try:
+    from torchvision import tv_tensors
+    from torchvision.transforms import v2
+except ImportError:
+    tv_tensors = v2 = None
 
 VALUES = [0.485, 0.456, 0.406], [0.229, 0.224, 0.225]
 SIZES = (1, 1), (5, 1), (2, 2), (31, 40), (64, 48), (50, 33), (7, 90)
 made = {"lazy": 0}
+
+
+def geometry_v1(choose):
+    side = choose.choice((2, 3, 8, 16, 33, 60))
+    mode = choose.choice((InterpolationMode.BILINEAR,) * 4 + (InterpolationMode.BICUBIC, InterpolationMode.NEAREST))
+    antialias = choose.choice((True, True, True, False))
+    return choose.choice((
+        lambda: T.RandomResizedCrop(side, interpolation=mode, antialias=antialias),
+        lambda: T.RandomResizedCrop((side, 20), antialias=True), lambda: T.RandomHorizontalFlip(), lambda: T.RandomVerticalFlip(),
+        lambda: T.Resize(side, mode, antialias=antialias), lambda: T.Resize((side, 11), antialias=True),
+        lambda: T.CenterCrop(side), lambda: T.RandomCrop(side, padding=choose.choice((0, 0, 2))), lambda: T.ColorJitter(0.3)))()
+
+
+def pipeline_v1(choose):
+    floats = [T.ConvertImageDtype(torch.float32)]
+    begin, end = choose.choice(([], [], [T.PILToTensor()])), choose.choice(([], floats, floats + [T.Normalize(*VALUES)]))
+    return T.Compose(begin + [geometry_v1(choose) for _ in range(choose.choice((1, 1, 2, 2, 3)))] + end)
 
 
 def geometry(choose):
@@ -36,6 +59,8 @@ def geometry(choose):
 
 
 def pipeline(choose):
+    if v2 is None or choose.random() < 0.3:
+        return pipeline_v1(choose)
     scale, normalize = v2.ToDtype(torch.float32, scale=True), v2.Normalize(*VALUES)
     begin = choose.choice(([], [v2.ToImage()], [v2.ToImage(), v2.ToDtype(torch.uint8, scale=True)], [v2.PILToTensor()],
                            [T.PILToTensor()]))
@@ -58,14 +83,14 @@ def picture(choose):
     tensor = torch.from_numpy(pixels).permute(2, 0, 1)
     return choose.choice((
         lambda: Image.fromarray(pixels), lambda: Image.fromarray(pixels[..., 0]), lambda: jpeg(pixels, size),
-        lambda: jpeg(pixels, size), lambda: tv_tensors.Image(tensor), lambda: tensor, lambda: tensor.contiguous(),
-        lambda: tensor / 255))()
+        lambda: jpeg(pixels, size), lambda: tv_tensors.Image(tensor) if tv_tensors else tensor, lambda: tensor,
+        lambda: tensor.contiguous(), lambda: tensor / 255))()
 
 
 def inputs(choose, image, transform):
     """The image alone, or beside its label."""
     ways = ((image,), (image,), (image, 3), ((image, "a"),), ({"image": image, "label": 7},))
-    return ways[choose.randrange(len(ways)) if type(transform) is v2.Compose else 0]
+    return ways[choose.randrange(len(ways)) if v2 and type(transform) is v2.Compose else 0]
 
 
 def shares(result, image):
@@ -91,6 +116,8 @@ def unchanged():
     """Transforms that change nothing, and what the result has of the image."""
     tensor = torch.zeros(33, 50, 3, dtype=torch.uint8).permute(2, 0, 1)
     chains = [v2.Resize(33)], [v2.RandomHorizontalFlip(0.0)], [v2.CenterCrop((33, 50))], [v2.ToImage(), v2.Resize(33)]
+    if v2 is None:
+        return []
     return [shares(v2.Compose(chain)(image), image) for chain in chains for image in (tensor, tv_tensors.Image(tensor))]
 
 

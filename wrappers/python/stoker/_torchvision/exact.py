@@ -41,7 +41,7 @@ _SIMPLE = int, float, str, type(None), type, torch.dtype, torch.Tensor, T.Interp
 _FUNCTIONS = ("to_tensor", "pil_to_tensor", "convert_image_dtype", "normalize", "resize",
               "resized_crop", "crop", "center_crop", "pad", "hflip", "vflip", "get_dimensions")
 
-_PILLOW_FUNCTIONS = "resize", "crop", "pad", "hflip", "vflip"
+_PILLOW_FUNCTIONS = _TENSOR_FUNCTIONS = "resize", "crop", "pad", "hflip", "vflip"
 
 # Pillow's functions that torchvision's call, and its images' methods.
 _OF_PILLOW = ((Image, ("blend", "merge", "fromarray")), (ImageOps, ("expand",)),
@@ -175,6 +175,7 @@ def watch_pillow():
 _functions = True
 watch(F, _FUNCTIONS)
 watch(F.F_pil, _PILLOW_FUNCTIONS)
+watch(F.F_t, _TENSOR_FUNCTIONS)
 watch(torch, _DRAWING)
 
 __all__ = ["F", "T", "expect_again", "functions_are_own", "is_bare", "is_compiling", "seen", "v2", "watch", "watch_pillow"]

@@ -14,11 +14,12 @@ _known = {}  # {a transform's id: (its parts, its Inspection)}. The transform it
 
 
 class Inspection:
-    __slots__ = ("step", "start", "link", "tensor_step")
+    __slots__ = ("step", "start", "link", "tensor_step", "image_step")
 
-    def __init__(self, step=None, start=None, link=None, tensor_step=None):
+    def __init__(self, step=None, start=None, link=None, tensor_step=None, image_step=None):
         self.step = step  # the tuple for core/steps (steps.py)
-        self.tensor_step = tensor_step  # the same for a tensor of bytes
+        self.tensor_step = tensor_step  # the same for a tensor of bytes of torch's own class,
+        self.image_step = image_step  # and for one of another class
         self.start = start  # the key of a chain that begins with it (tensor_tail.py)
         self.link = link  # the key of a further transform in a chain
 
@@ -52,7 +53,7 @@ def _inspect(transform):
     if not exact.is_bare(transform):
         return NOTHING
     step = steps.step_of(transform)
-    each = Inspection(step, *tensor_tail.keys_of(transform), steps.tensor_step_of(transform, step))
+    each = Inspection(step, *tensor_tail.keys_of(transform), *steps.tensor_steps_of(transform, step))
     if seen is not None:
         cache.put(_known, id(transform), (seen, each), _MOST)
     return each

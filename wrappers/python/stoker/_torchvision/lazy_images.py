@@ -38,6 +38,10 @@ class LazyImage:
 
     # ---- noting ----
 
+    def step(self, found):
+        """Returns the step of an Inspection (inspection.py) for this image, or None."""
+        return found.step
+
     def _changes(self):
         """Notes that the image changes. A plan of Pillow's image counts as used: its next user gets pixels."""
         self._original = None

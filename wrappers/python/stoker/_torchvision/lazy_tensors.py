@@ -1,8 +1,8 @@
 """Lazy images that stand for a tensor of bytes: for what ToImage makes, or a decoder of torchvision.io.
 
 Such a tensor has three channels, and its memory the order of an image's pixels, HWC. Steps are noted as for images, with
-torch's own resize in the place of Pillow's. It gives HWC again if the rows of its input lie without gaps, else CHW: a crop
-is a view. Not all that torch does is done here. Its views, its padding and tensors of a single row are not: ValueError then
+torch's own resize in the place of Pillow's. That of v1 gives CHW, that of v2 HWC again if the rows of its input lie without
+gaps, else CHW: a crop is a view. Not all that torch does is done here. Its views, its padding and tensors of a single row are not: ValueError then
 leaves all of it to torchvision.
 """
 
@@ -17,6 +17,7 @@ from . import exact, rng, tensor_tail
 from .lazy_images import LazyImage
 
 TORCHS = 3  # enum stk_resizer
+FLOATS = 6  # enum stk_filter: torch's bilinear one of floats, which is v1's
 _CROP = 4  # numbers of a box
 
 
@@ -40,6 +41,8 @@ class LazyTensor(LazyImage):
     def note(self, steps):
         noted = super().note(steps)
         self._heed_thin()
+        if self._plan.filter != FLOATS and any([step[1] == FLOATS for step in steps[:noted]]):
+            raise ValueError("some versions copy a tensor that has the size already, others do not")
         self._was_noted |= noted > 0
         return noted
 
@@ -47,7 +50,7 @@ class LazyTensor(LazyImage):
         self._heed_thin()
         if len(rest) == _CROP:
             raise ValueError("the padding is torch's own")
-        layout = self._layout_resized()
+        layout = CHW if rest[1] == FLOATS else self._layout_resized()
         super()._do(rest, step)
         self._whole, self._is_new, self._resized = self._plan.crop, True, layout
 
@@ -63,6 +66,8 @@ class LazyTensor(LazyImage):
         """Returns the order of the result's memory."""
         if not self._plan.filter:
             return HWC
+        if self._plan.filter == FLOATS:
+            return CHW
         return _without_gaps(self._plan.crop, self._whole) if self._resized is None else self._resized
 
     def _layout_resized(self):
@@ -91,6 +96,10 @@ class LazyTensor(LazyImage):
             raise ValueError("a crop is a view of the whole, and an unchanged image may be wrapped anew")
         return self.tensor(tensor_tail.of_bytes(*self.mode))
 
+    def step(self, found):
+        """Returns the step of an Inspection for this tensor, or None."""
+        return step_for(self.like, found)
+
     def as_class(self, like):
         """Returns the lazy tensor of another class."""
         self._changes()
@@ -112,6 +121,11 @@ def of_lazy(lazy, like):
         return None
     lazy._changes()
     return LazyTensor(lazy._plan, like, True, pixels=lazy._pixels, image=lazy._image)
+
+
+def step_for(like, found):
+    """Returns the step of an Inspection for a tensor of a class, or None."""
+    return found.tensor_step if like is torch.Tensor else found.image_step
 
 
 def is_image(value):

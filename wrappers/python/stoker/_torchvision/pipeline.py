@@ -6,6 +6,7 @@ is, with an image of Pillow's.
 """
 
 import itertools
+import operator
 
 import torch
 
@@ -57,7 +58,7 @@ def _noted(transforms, at, image, end, is_kept):
         if each.step is not None:
             if not isinstance(image, LazyImage):
                 image = lazy_images.of_waiting(image) or (is_kept and _of_memory(image, found[at:])) or image
-            noted = image.note(_steps(found[at:], type(image))) if isinstance(image, LazyImage) else 0
+            noted = image.note(_steps(found[at:], image.step)) if isinstance(image, LazyImage) else 0
             if noted:
                 at += noted
                 continue
@@ -96,7 +97,7 @@ def analyse(transforms, mode):
     if not _are_known():
         return Analysis()
     found = inspect(transforms)
-    steps = _steps(found)
+    steps = _steps(found, operator.attrgetter("step"))
     tail = _tail_from(transforms, found, len(steps), mode)
     return Analysis(all(map(_is_known, found)), steps, tail, tail is not None or len(steps) == len(found))
 
@@ -110,10 +111,9 @@ def make_tensor(transforms, base):
     return all(map(_is_known, found)) and any(each.start is not None or each.link is not None for each in found)
 
 
-def _steps(found, kind=LazyImage):
-    """Returns the steps at the beginning of these Inspections, for this kind of lazy image."""
-    steps = [each.tensor_step if kind is LazyTensor else each.step for each in found[:_MOST_STEPS]]
-    return tuple(itertools.takewhile(lambda step: step is not None, steps))
+def _steps(found, step_of):
+    """Returns the steps at the beginning of these Inspections: step_of() returns that of an Inspection, or None."""
+    return tuple(itertools.takewhile(lambda step: step is not None, map(step_of, found[:_MOST_STEPS])))
 
 
 def _is_known(each):
@@ -158,8 +158,9 @@ def _end(transforms, found, at, image, end, is_kept):
     after = at + len(key)
     if lazy is image and end is not None and after == len(transforms):
         return end(image, tail), after
-    if is_kept and tail.is_bytes() and after < len(found) and found[after].tensor_step is not None:
-        made = lazy_tensors.of_lazy(lazy, tail.like or torch.Tensor)
+    like = tail.like or torch.Tensor
+    if is_kept and tail.is_bytes() and after < len(found) and lazy_tensors.step_for(like, found[after]) is not None:
+        made = lazy_tensors.of_lazy(lazy, like)
         if made is not None:
             return made, after
     if type(lazy) is LazyTensor and tail.is_bytes() and not lazy.is_new():

@@ -31,16 +31,22 @@ def step_of(transform):
     return _finder_of(type(transform))(transform)
 
 
-def tensor_step_of(transform, step):
-    """Returns the step for a tensor of bytes, of a transform that has this step for an image; or None. Transforms of v1
-    resize floats, and return another class of tensor."""
-    if step is None or getattr(exact.v2(), type(transform).__name__, None) is not type(transform):
-        return None
-    if step[0] in (_core.STEP_RESIZE, _core.STEP_REGION):
-        is_same = transform.antialias is True and step[1] in tensor_resize.proven()
-    else:
-        is_same = step[0] not in (_core.STEP_CROP, _core.STEP_CROP_EACH) or not any(step[4][:4])
-    return step if is_same else None
+def tensor_steps_of(transform, step):
+    """Returns the steps for a tensor of bytes of torch's own class, and for one of another class, of a transform that has
+    this step for an image. Each may be None. Transforms of v1 resize floats, and change the class."""
+    is_v1 = getattr(T, type(transform).__name__, None) is type(transform)
+    if step is not None and step[0] in (_core.STEP_RESIZE, _core.STEP_REGION):
+        step = _tensor_resize(transform, step, is_v1)
+    elif step is not None and step[0] in (_core.STEP_CROP, _core.STEP_CROP_EACH) and any(step[4][:4]):
+        step = None
+    return step, None if is_v1 else step
+
+
+def _tensor_resize(transform, step, is_v1):
+    kind, filter, *rest = step
+    if is_v1:
+        filter = tensor_resize.BY_FLOATS.get(filter)
+    return (kind, filter, *rest) if transform.antialias is True and filter in tensor_resize.proven() else None
 
 
 def _unknown(transform):

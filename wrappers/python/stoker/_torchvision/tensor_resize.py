@@ -1,9 +1,11 @@
-"""Compares the decoder's resize of bytes with that of v2's tensors, once, as _pillow/check.py does with Pillow's.
+"""Compares the decoder's resizes of bytes with those of tensors, once, as _pillow/check.py does with Pillow's.
 
-torch has several kinds of code for it, and chooses by the processor. On some the result is another.
+v2 has torch resize bytes, v1 has it resize floats. torch has several kinds of code for either, and chooses by the processor.
+On some the result is another.
 """
 
 import functools
+import os
 
 import torch
 import torchvision
@@ -12,13 +14,14 @@ from .. import _core
 from .._pillow.plan import HWC, U8, Plan
 from .._proof import answers
 from . import exact
-from .exact import T
-from .lazy_tensors import TORCHS
+from .exact import F, T
+from .lazy_tensors import FLOATS, TORCHS
 
-_MODES = {2: T.InterpolationMode.BILINEAR, 4: T.InterpolationMode.BICUBIC}  # by the decoder's numbers
+BY_FLOATS = {2: FLOATS}  # {a filter of bytes: that of floats}, in the decoder's numbers
+_MODES = {2: T.InterpolationMode.BILINEAR, 4: T.InterpolationMode.BICUBIC, FLOATS: T.InterpolationMode.BILINEAR}
 # (width, height) and what it becomes: smaller, larger, one axis, much smaller.
 _SIZES = (((37, 53), (19, 7)), ((23, 9), (50, 41)), ((64, 31), (64, 12)), ((30, 48), (17, 48)), ((201, 157), (11, 96)),
-          ((160, 120), (112, 112)))
+          ((160, 120), (112, 112)), ((90, 75), (33, 22)))
 
 
 @functools.cache
@@ -29,7 +32,8 @@ def proven():
 
 def _name():
     capability = getattr(torch.backends, "cpu", None) and torch.backends.cpu.get_cpu_capability()
-    return answers.name_of("torch", torch.__version__, [torchvision.__version__, capability], [torch._C.__file__])
+    parts = [torchvision.__version__, capability, os.environ.get("ATEN_CPU_CAPABILITY")]  # which is all of it in old versions
+    return answers.name_of("torch", torch.__version__, parts, [torch._C.__file__])
 
 
 def pixels_of(size):
@@ -46,6 +50,8 @@ def _is_same(filter, size, wanted):
     own = _core.transform(pixels, (*size, 3), plan.request(3, HWC, U8, None, TORCHS), None)
     with torch.inference_mode(False), torch.no_grad():
         tensor = torch.frombuffer(pixels, dtype=torch.uint8).view(size[1], size[0], 3).permute(2, 0, 1)
-        theirs = exact.v2().functional.resize(tensor, list(wanted[::-1]), interpolation=_MODES[filter], antialias=True)
-    return theirs.stride() == (1, 3 * wanted[0], 3) and theirs.permute(1, 2, 0).numpy().tobytes() == own
+        functional = F if filter == FLOATS else exact.v2().functional
+        theirs = functional.resize(tensor, list(wanted[::-1]), interpolation=_MODES[filter], antialias=True)
+    strides = (wanted[1] * wanted[0], wanted[0], 1) if functional is F else (1, 3 * wanted[0], 3)
+    return theirs.stride() == strides and theirs.permute(1, 2, 0).numpy().tobytes() == own
 
