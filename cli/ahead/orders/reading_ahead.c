@@ -5,6 +5,7 @@
 #include <stdatomic.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/sys.h"
@@ -203,10 +204,22 @@ static bool may_have_room(const struct taking *taking)
     return taking->has_room || (!exchange_is_on() && fill_has_room(ahead.cache, bytes));
 }
 
+/* An entry may have been removed since an earlier run. The job would find that out at its open. */
+static enum stk_answer look_up(struct taking *taking)
+{
+    struct stk_lookup *ask = &taking->ask;
+    enum stk_answer answer = stk_cache_lookup(ahead.cache, &taking->place, ask);
+    if (answer == STK_ANSWER_HIT && stk_sys_faccessat(AT_FDCWD, ask->entry, F_OK) != 0) {
+        stk_cache_lost(ahead.cache, ask);
+        return STK_ANSWER_FILL;
+    }
+    return answer;
+}
+
 /* Fills a file unless it is there. Returns why it is not there. */
 static enum stk_bypass look_and_fill(struct taking *taking)
 {
-    enum stk_answer answer = stk_cache_lookup(ahead.cache, &taking->place, &taking->ask);
+    enum stk_answer answer = look_up(taking);
     taking->record = taking->ask.record;
     taking->bytes = taking->ask.size;
     taking->opens = stk_run_opens(&ahead.cache->run, taking->record);

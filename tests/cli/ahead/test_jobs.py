@@ -110,6 +110,15 @@ def test_a_second_run_asks_ahead(jobs, origin, data):
     assert waits < COUNT // 2
 
 
+def test_entries_that_were_removed(jobs, origin, data):
+    """The catalogue still has them."""
+    jobs.run(line(data, "plain", 2, 1), path=data, flags=["--keep"], timeout=300)
+    assert jobs.stoker("clear", data).returncode == 0
+    origin.fs.latency_ms = 1
+    ran = jobs.run(line(data, "plain", 2, 1), path=data, timeout=300)
+    assert read_ahead(ran) >= COUNT // 2
+
+
 def test_warm_reads_what_no_loader_foretells(jobs, session_origin, origin):
     """The job, its order and --warm read each file once in all."""
     source, mount = session_origin.directory("rest")
