@@ -7,6 +7,7 @@
     ahead_script.py indexed DIRECTORY       files whose names are computed, by a DataLoader with two workers: the passes
                                             behind the first
     ahead_script.py once DIRECTORY          the first pass of that
+    ahead_script.py masks DIRECTORY         the first pass over images, of which there is a list, and masks beside them
 
 It knows nothing of Stoker.
 """
@@ -97,11 +98,25 @@ class Indexed:
         return read_file(os.path.join(self.top, "n%04d" % directory, "%05d.jpg" % file))
 
 
-def read_indexed(top, first=1, passes=PASSES):
+class Masked:
+    """A map-style data set with a list of the images in n0000. Each sample opens the mask of that name in n0001, too."""
+
+    def __init__(self, top):
+        images = os.path.join(top, "n0000")
+        self.images = [os.path.join(images, name) for name in sorted(os.listdir(images))]
+
+    def __len__(self):
+        return len(self.images)
+
+    def __getitem__(self, index):
+        return sum(map(read_file, (self.images[index], self.images[index].replace("n0000", "n0001"))))
+
+
+def read_passes(data, first=0, passes=1):
     """Returns the figures of the passes from that one on."""
     from torch.utils.data import DataLoader
 
-    loader = DataLoader(Indexed(top), batch_size=32, shuffle=True, num_workers=WORKERS)
+    loader = DataLoader(data, batch_size=32, shuffle=True, num_workers=WORKERS)
     for number in range(passes):
         if number == first:
             start, count, size = time.monotonic(), 0, 0
@@ -112,6 +127,7 @@ def read_indexed(top, first=1, passes=PASSES):
 
 
 if __name__ == "__main__":
-    kinds = {"indexed": read_indexed, "tree": read_tree, "shards": read_by_processes, "webdataset": read_by_webdataset,
-             "once": lambda top: read_indexed(top, 0, 1), "tfrecords": lambda top: read_by_processes(top, read_records)}
+    kinds = {"indexed": lambda top: read_passes(Indexed(top), 1, PASSES), "tree": read_tree, "shards": read_by_processes, "webdataset": read_by_webdataset,
+             "once": lambda top: read_passes(Indexed(top)), "masks": lambda top: read_passes(Masked(top)),
+             "tfrecords": lambda top: read_by_processes(top, read_records)}
     print(*kinds[sys.argv[1]](sys.argv[2]))

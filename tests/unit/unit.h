@@ -54,6 +54,8 @@ Suite *suite_notice(void);
 Suite *suite_order(void);
 Suite *suite_order_queue(void);
 Suite *suite_pace(void);
+Suite *suite_beside(void);
+Suite *suite_name_rule(void);
 Suite *suite_sample_files(void);
 Suite *suite_scan_window(void);
 Suite *suite_record(void);

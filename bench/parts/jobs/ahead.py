@@ -92,8 +92,9 @@ def measure():
 
     table = Table("ahead")
     with ground.scratch() as directory:
-        tree, shards, records = (os.path.join(directory, name) for name in ("tree", "shards", "records"))
+        tree, pairs, shards, records = (os.path.join(directory, name) for name in ("tree", "pairs", "shards", "records"))
         ground.make_tree(tree, DIRECTORIES, FILES, FILE)
+        ground.make_tree(pairs, 2, DIRECTORIES * FILES // 2, FILE)
         make_shards(shards)
         make_records(records)
         ground.let_age()
@@ -106,6 +107,8 @@ def measure():
                      epochs="later epochs", tier="/dev/shm:%d" % (size_of(tree) // 2 + SET_ASIDE))
             add_rows(table, slow, "once", "names that are computed, without a cache, 5 ms", 5, MOST_BYTES,
                      epochs="the next run's epoch 1", start=one_next_run)
+        with slowfs.SlowFS(pairs, latency_ms=5) as slow:
+            add_rows(table, slow, "masks", "masks beside a list of images, 5 ms", 8, MOST_BYTES)
         with slowfs.SlowFS(shards, latency_ms=5) as slow:
             add_rows(table, slow, "shards", "tar files as streams, 5 ms", 4)
             if importlib.util.find_spec("webdataset") is not None:

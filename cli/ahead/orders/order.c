@@ -8,6 +8,7 @@
 
 #include "base/clock.h"
 #include "base/text.h"
+#include "cli/ahead/orders/beside.h"
 #include "cli/ahead/orders/sample_files.h"
 
 #define PROVEN    8    /* probes that the job has opened: then the order is believed */
@@ -23,6 +24,7 @@
 
 struct order_chunk {
     struct order_chunk *next;
+    uint64_t end; /* the number behind its last path's */
     size_t bytes;
     char paths[];
 };
@@ -37,8 +39,16 @@ static void drop_first(struct order *order)
     struct order_chunk *first = order->first;
     order->first = first->next;
     order->last = first->next == NULL ? NULL : order->last;
-    order->at = 0;
     free(first);
+}
+
+/* Drops what was taken, of a list only what the loader is done with. */
+static void drop_taken(struct order *order)
+{
+    while (order->first != order->next &&
+           (order->list_of == 0 || order->first->end <= order->done)) {
+        drop_first(order);
+    }
 }
 
 void order_end(struct order *order)
@@ -65,12 +75,12 @@ static bool append(struct order *order, const char *paths, size_t bytes)
     if (chunk == NULL) {
         return false;
     }
-    chunk->next = NULL;
-    chunk->bytes = bytes;
+    order->received += count_paths(paths, bytes);
+    *chunk = (struct order_chunk){.end = order->received, .bytes = bytes};
     memcpy(chunk->paths, paths, bytes);
     *(order->last == NULL ? &order->first : &order->last->next) = chunk;
     order->last = chunk;
-    order->received += count_paths(paths, bytes);
+    order->next = order->next == NULL ? chunk : order->next;
     return true;
 }
 
@@ -98,7 +108,7 @@ static void add_paths(const struct order *order, uint64_t index, struct paths *p
 static bool append_paths(struct order *order, struct paths *paths)
 {
     bool added = true;
-    if (paths->known == 0 && order->first == NULL) {
+    if (paths->known == 0 && order->next == NULL) {
         uint64_t count = count_paths(paths->text, paths->used);
         order->received += count;
         order->taken += count;
@@ -133,6 +143,68 @@ static void begin_samples(struct order *order, uint64_t dataset)
     }
 }
 
+/* ---- beside a leader ---- */
+
+bool order_has_rule(const struct order *order)
+{
+    return order->leader == NULL && order->followed < beside_rules(order->list_of);
+}
+
+void order_begin_beside(struct order *order, struct order *leader, int fd)
+{
+    const struct order_chunk *first = leader->first;
+    uint64_t begin =
+        first != NULL ? first->end - count_paths(first->paths, first->bytes) : leader->received;
+    order_begin(order, fd);
+    order->leader = leader;
+    order->rule = leader->followed++;
+    order->received = order->taken = order->skipped = begin;
+}
+
+static bool append_beside(struct order *order, const struct order_chunk *chunk)
+{
+    static struct paths paths;
+    const char *end = chunk->paths + chunk->bytes;
+    bool added = true;
+    paths.used = paths.known = 0;
+    for (const char *path = chunk->paths; path < end && added; path += strlen(path) + 1) {
+        size_t bytes =
+            beside_path(order->leader->list_of, order->rule, path, paths.text + paths.used);
+        paths.known += bytes > 1;
+        paths.used += bytes;
+        if (sizeof paths.text - paths.used < STK_PATH_BYTES) {
+            added = append_paths(order, &paths);
+        }
+    }
+    return append_paths(order, &paths) && added;
+}
+
+/* Skips the files that the loader is done with: the job has opened them. */
+static void skip_done(struct order *order)
+{
+    while (order->next != NULL && order->next->end <= order->done) {
+        order->skipped += order->next->end - order->taken;
+        order->taken = order->next->end;
+        order->next = order->next->next;
+        order->at = 0;
+    }
+    drop_taken(order);
+}
+
+bool order_follow(struct order *order)
+{
+    const struct order *leader = order->leader;
+    bool added = true;
+    order->done = leader->done;
+    order->asked = leader->asked;
+    for (const struct order_chunk *chunk = leader->first; chunk != NULL && added;
+         chunk = chunk->next) {
+        added = chunk->end <= order->received || append_beside(order, chunk);
+    }
+    skip_done(order);
+    return added;
+}
+
 /* ---- messages ---- */
 
 static bool take_body(struct order *order, uint64_t dataset, const char *body, size_t bytes)
@@ -163,12 +235,20 @@ bool order_add(struct order *order, const void *message, size_t bytes)
     if (head.done == ORDER_OPENED) {
         return sample_files_add(head.dataset, body, bytes);
     }
+    if (head.done == ORDER_BESIDE) {
+        return beside_add(head.dataset, body, bytes);
+    }
+    if (head.done == ORDER_LIST) {
+        order->list_of = head.dataset;
+        return true;
+    }
     if (head.dataset != 0) {
         begin_samples(order, head.dataset);
     }
     unsigned each = head.done < ORDER_OPENED ? files_of_sample(order) : 1;
     order->done = head.done * each;
     order->asked = head.asked * each;
+    drop_taken(order);
     return take_body(order, head.dataset, body, bytes);
 }
 
@@ -184,6 +264,11 @@ bool order_is_of_tree(const struct order *order)
     return order->done == ORDER_TREE || order->done == ORDER_SHARDS;
 }
 
+bool order_begins_amid(const struct order *order)
+{
+    return order_is_of_tree(order) || order->leader != NULL;
+}
+
 static bool may_go_on(const struct order *order)
 {
     uint64_t read = order->taken - order->skipped;
@@ -195,19 +280,25 @@ static bool may_go_on(const struct order *order)
         return read < SHARDS_FIRST + SHARDS_EACH * order->opened &&
                read < SHARDS_AHEAD + order->opened;
     }
-    uint64_t probes =
-        order->dataset != 0 ? sample_files_probes(sample_files_of(order->dataset)) : order->taken;
+    uint64_t probes = order->dataset != 0     ? sample_files_probes(sample_files_of(order->dataset))
+                      : order->leader != NULL ? read
+                                              : order->taken;
     return order->believed || probes < ORDER_PROBES;
+}
+
+bool order_is_empty(const struct order *order)
+{
+    return order->next == NULL;
 }
 
 bool order_has_next(const struct order *order)
 {
-    return order->fd >= 0 && !order->failed && order->first != NULL && may_go_on(order);
+    return order->fd >= 0 && !order->failed && !order_is_empty(order) && may_go_on(order);
 }
 
 uint64_t order_take(struct order *order, char path[STK_PATH_BYTES])
 {
-    const char *next = order->first->paths + order->at;
+    const char *next = order->next->paths + order->at;
     if (!stk_text_copy(path, STK_PATH_BYTES, next)) {
         path[0] = '\0';
     }
@@ -215,17 +306,19 @@ uint64_t order_take(struct order *order, char path[STK_PATH_BYTES])
     if (order->dataset != 0 && !order->believed && path[0] != '\0') {
         sample_files_note_probe(sample_files_of(order->dataset));
     }
-    if (order->at == order->first->bytes) {
-        drop_first(order);
+    if (order->at == order->next->bytes) {
+        order->next = order->next->next;
+        order->at = 0;
+        drop_taken(order);
     }
     return order->taken++;
 }
 
 void order_probe(struct order *order, uint64_t number, uint32_t record)
 {
-    bool of_tree = order_is_of_tree(order);
-    bool is_turn = number < ORDER_PROBES || number % (of_tree ? TREE_DISTANCE : DISTANCE) == 0 ||
-                   (of_tree && order->probing < ORDER_PROBES);
+    unsigned distance = order_is_of_tree(order) ? TREE_DISTANCE : DISTANCE;
+    bool is_turn = number < ORDER_PROBES || number % distance == 0 ||
+                   (order_begins_amid(order) && order->probing < ORDER_PROBES);
     order->skipped += record == 0;
     if (order->dataset == 0 && is_turn && record != 0) {
         order->probes[order->probing++ % ORDER_PROBES] = (struct order_probe){number, record};
@@ -262,11 +355,14 @@ static void judge(struct order *order, struct order_probe *probe, struct stk_run
     }
 }
 
+/* The loader hears of its own orders alone. */
 static void believe(struct order *order)
 {
     static const char word = ORDER_BELIEVED;
     order->believed = true;
-    (void)!send(order->fd, &word, sizeof word, MSG_DONTWAIT | MSG_NOSIGNAL);
+    if (order->leader == NULL) {
+        (void)!send(order->fd, &word, sizeof word, MSG_DONTWAIT | MSG_NOSIGNAL);
+    }
 }
 
 static void judge_samples(struct order *order)
@@ -291,4 +387,16 @@ void order_judge(struct order *order, struct stk_run *run)
         believe(order);
     }
     order->failed = order->failed || (order->missed >= PROVEN && order->missed > order->opened);
+}
+
+void order_judge_rule(const struct order *order)
+{
+    unsigned missed = order->missed;
+    for (unsigned i = 0; i < ORDER_PROBES; i++) {
+        const struct order_probe *probe = &order->probes[i];
+        missed += probe->record != 0 && probe->number < order->done;
+    }
+    if (order->leader != NULL && missed >= PROVEN && missed > order->opened) {
+        beside_refute(order->leader->list_of, order->rule);
+    }
 }

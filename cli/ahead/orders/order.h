@@ -7,6 +7,9 @@
  * order whose probes are not opened has failed, and no more of its files are read. Samples of a
  * data set have probes in all of their orders together: sample_files.h says whether these hold.
  *
+ * An order that goes beside another one, its leader, has the files that samples open beside those
+ * of a list (beside.h). Its paths are numbered as the leader's, and it ends with the leader.
+ *
  * The caller holds a lock, but for the probes of one order, which it gives by order_judge().
  */
 #pragma once
@@ -31,11 +34,15 @@ struct order_message {
                        values below: in which order the job opens them is unknown */
     uint64_t asked; /* how many it has asked its workers for */
 };
-#define ORDER_UNORDERED     UINT64_MAX
-#define ORDER_TREE          (UINT64_MAX - 1) /* unordered files of a tree: tree_walk.h */
-#define ORDER_SHARDS        (UINT64_MAX - 2) /* unordered files that are read from front to back */
-#define ORDER_OPENED        (UINT64_MAX - 3) /* no order, but what samples of `dataset` have opened */
-#define ORDER_MAGIC         UINT64_C(0x33726564726f6b73) /* changes with the layout */
+#define ORDER_UNORDERED UINT64_MAX
+#define ORDER_TREE      (UINT64_MAX - 1) /* unordered files of a tree: tree_walk.h */
+#define ORDER_SHARDS    (UINT64_MAX - 2) /* unordered files that are read from front to back */
+#define ORDER_OPENED    (UINT64_MAX - 3) /* no order, but what samples of `dataset` have opened */
+/* No order, but the path that a list of `dataset` has for a sample, and the others that the sample
+   has opened. */
+#define ORDER_BESIDE        (UINT64_MAX - 4)
+#define ORDER_LIST          (UINT64_MAX - 5) /* the paths to come are those of a list of `dataset` */
+#define ORDER_MAGIC         UINT64_C(0x34726564726f6b73) /* changes with the layout */
 #define ORDER_BELIEVED      'b'                          /* the answer, once */
 #define ORDER_MESSAGE_BYTES (64u << 10)                  /* at most */
 
@@ -50,9 +57,15 @@ struct order {
     int fd;     /* of the connection; -1: the slot is free */
     bool ended; /* the loader has closed it */
     int64_t began_ns;
-    struct order_chunk *first, *last; /* what was received */
-    size_t at;                        /* of the next path in the first chunk */
+    struct order_chunk *first, *last; /* what was received. A list's stay until the loader is done
+                                         with them, for an order beside it that begins later */
+    struct order_chunk *next;         /* the one with the next path, or NULL */
+    size_t at;                        /* of that path */
     uint64_t dataset;                 /* of which samples are sent, or 0 */
+    uint64_t list_of;                 /* the data set that has the list, or 0 */
+    const struct order *leader;       /* NULL: it goes beside none */
+    unsigned rule;                    /* by which paths follow from the leader's */
+    unsigned followed;                /* rules that have an order beside this one */
     unsigned width;                   /* files of each of these; 0: none was sent yet */
     uint64_t received, taken, done, asked;
     uint64_t skipped; /* of those taken: they were there, or the job had opened them */
@@ -66,16 +79,26 @@ struct order {
 
 /* Begins an order of the connection `fd`, which it owns from now on. */
 void order_begin(struct order *order, int fd);
+/* Begins an order beside `leader`, by the next rule. `fd` is a copy of the leader's connection. */
+void order_begin_beside(struct order *order, struct order *leader, int fd);
+/* Takes over what has been added to the leader. Returns false for want of memory. */
+bool order_follow(struct order *order);
 /* Closes it, and frees its paths. */
 void order_end(struct order *order);
+/* Returns true if a rule for the files beside this order's has no order yet. */
+bool order_has_rule(const struct order *order);
 /* Adds a message. Returns false if that is none. */
 bool order_add(struct order *order, const void *message, size_t bytes);
+/* Returns true if all of its paths are taken. */
+bool order_is_empty(const struct order *order);
 /* Returns true if another file may be read. */
 bool order_has_next(const struct order *order);
 /* Takes the next path, which order_has_next() has promised. Returns its number. */
 uint64_t order_take(struct order *order, char path[STK_PATH_BYTES]);
 /* Returns true if the files are those of a tree: what the job opens shows which come next. */
 bool order_is_of_tree(const struct order *order);
+/* Returns true if files that were there say nothing of an order: it begins amid a job. */
+bool order_begins_amid(const struct order *order);
 /* Makes a file that was read a probe, if it is the turn of one. `record`: 0 if it was not read. */
 void order_probe(struct order *order, uint64_t number, uint32_t record);
 /* Notes whether there was room for a file. */
@@ -89,3 +112,6 @@ uint64_t order_lead(const struct order *order, uint64_t number);
 /* Looks which probes the job has opened by now. Sends a byte to the loader once the order is
  * believed. */
 void order_judge(struct order *order, struct stk_run *run);
+/* Refutes the rule of an order that goes beside another one and ends, if the job has not opened
+ * what the loader is done with. */
+void order_judge_rule(const struct order *order);

@@ -1,6 +1,7 @@
 #include "cli/ahead/orders/order_queue.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
 #include <stddef.h>
@@ -101,6 +102,20 @@ static void take_connection(void)
     }
 }
 
+/* Gives each rule for the files beside those of an order an order of its own. */
+static void begin_beside(struct order *leader)
+{
+    struct order *order;
+    while (order_has_rule(leader) && (order = find_free_slot()) != NULL) {
+        int fd = fcntl(leader->fd, F_DUPFD_CLOEXEC, 0);
+        if (fd < 0) {
+            return;
+        }
+        order_begin_beside(order, leader, fd);
+        orders.pass[order - orders.order]++;
+    }
+}
+
 static bool is_full(const struct order *order)
 {
     return order->received - order->taken >= ORDER_PENDING;
@@ -121,19 +136,42 @@ static bool receive(struct order *order)
  * guess takes no turn from the trees. */
 static bool is_of_loader(const struct order *order)
 {
-    return order->first != NULL && !order_is_of_tree(order) &&
+    return !order_is_empty(order) && !order_is_of_tree(order) &&
            (order->dataset == 0 || order->believed);
+}
+
+static void end_one(struct order *order)
+{
+    order_judge(order, orders.run);
+    order_judge_rule(order);
+    order_end(order);
+}
+
+/* Ends an order, and those beside it. */
+static void end(struct order *order)
+{
+    for (unsigned i = 0; i < ORDERS; i++) {
+        if (orders.order[i].fd >= 0 && orders.order[i].leader == order) {
+            end_one(&orders.order[i]);
+        }
+    }
+    end_one(order);
 }
 
 /* Reads what has come. When the loader closes its connection, the order ends: no loader needs the
  * rest. A tree's walk closes it when all paths are sent. */
 static void look_at(const struct pollfd *polled, struct order *order)
 {
-    order->ended = order->ended || (polled->revents != 0 && !receive(order));
+    bool goes_on = order->leader != NULL  ? order_follow(order)
+                   : polled->revents != 0 ? receive(order)
+                                          : true;
+    order->ended = order->ended || !goes_on;
     order_judge(order, orders.run);
     orders.loaders = orders.loaders || is_of_loader(order);
-    if (order->failed || (order->ended && (!order_is_of_tree(order) || order->first == NULL))) {
-        order_end(order);
+    if (order->failed || (order->ended && (!order_is_of_tree(order) || order_is_empty(order)))) {
+        end(order);
+    } else {
+        begin_beside(order);
     }
 }
 
@@ -144,7 +182,7 @@ static int list_sockets(struct pollfd polled[1 + ORDERS])
     polled[0] = (struct pollfd){.fd = orders.hearing, .events = POLLIN};
     for (unsigned i = 0; i < ORDERS; i++) {
         const struct order *order = &orders.order[i];
-        bool listens = order->fd >= 0 && !order->ended && !is_full(order);
+        bool listens = order->fd >= 0 && order->leader == NULL && !order->ended && !is_full(order);
         polled[1 + i] = (struct pollfd){.fd = listens ? order->fd : -1, .events = POLLIN};
         timeout = order->fd >= 0 ? PAUSE_MS : timeout;
     }
@@ -222,6 +260,7 @@ bool order_queue_take(struct ordered_file *out)
         out->turn.number = order_take(&orders.order[slot], out->path);
         out->pass_began_ns = orders.order[slot].began_ns;
         out->of_tree = order_is_of_tree(&orders.order[slot]);
+        out->amid = order_begins_amid(&orders.order[slot]);
         out->large = orders.order[slot].done == ORDER_SHARDS;
     }
     pthread_mutex_unlock(&orders.lock);

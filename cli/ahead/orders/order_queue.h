@@ -27,6 +27,7 @@ struct ordered_file {
     struct order_turn turn;
     int64_t pass_began_ns;
     bool of_tree; /* order_is_of_tree() */
+    bool amid;    /* order_begins_amid() */
     bool large;   /* it is read although it is above STOKER_MAX_FILE */
 };
 

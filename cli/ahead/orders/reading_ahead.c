@@ -282,7 +282,7 @@ static void take(const struct ordered_file *file, struct read_cancel *cancel,
     if (why == STK_BYPASS_BUDGET) {
         why = exchange_for(&taking);
     }
-    uint32_t record = file->of_tree && !taking.came ? 0 : taking.record;
+    uint32_t record = file->amid && !taking.came ? 0 : taking.record;
     order_queue_report(file, record, !fill_is_want_of_room(why));
 }
 

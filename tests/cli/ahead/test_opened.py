@@ -9,8 +9,7 @@ import sys
 import pytest
 from torch.utils.data import Dataset, Subset
 
-from stoker._torch.name_lists import Names
-from stoker._torch.opened import is_listed, key_of
+from stoker._torch.opened import key_of
 
 PROGRAM = pathlib.Path(__file__).parent / "programs/without_lists.py"
 COUNT, SIZE = 600, 40000
@@ -104,12 +103,3 @@ def test_which_data_set():
     assert len({key_of(each) for each in (data, Data("/other"), Subset(data, [0, 2]), Subset(data, [1, 3]),
                                           Subset(data, range(2)), Subset(Data("/other"), range(2)))}) == 6
     assert key_of(Subset(data, [data])) not in (0, key_of(data))
-
-
-def test_a_list_that_goes_by_a_link(tmp_path):
-    """The preload names a file by its directory's own path."""
-    (tmp_path / "real").mkdir()
-    (tmp_path / "link").symlink_to("real")
-    lists = [Names(2, lambda indices: [tmp_path / "link" / str(index) for index in indices])]
-    opened = os.fsencode(tmp_path / "else") + b"\0" + os.fsencode(tmp_path / "real/1") + b"\0"
-    assert is_listed(lists, 1, opened) and not is_listed(lists, 0, opened)

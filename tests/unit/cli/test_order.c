@@ -6,6 +6,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "cli/ahead/orders/beside.h"
 #include "cli/ahead/orders/order.h"
 #include "cli/ahead/orders/sample_files.h"
 
@@ -295,9 +296,148 @@ START_TEST(shards_come_as_they_are_opened)
 }
 END_TEST
 
-/* ---- samples of a data set ---- */
+#define SET 5 /* a data set */
 
-#define SET 5
+/* ---- beside a list ---- */
+
+static struct order beside;
+
+/* Adds what a message of some kind says of SET. */
+static bool tell(uint64_t kind, const char *body, size_t bytes)
+{
+    char message[256];
+    struct order_message head = {.magic = ORDER_MAGIC, .dataset = SET, .done = kind};
+    memcpy(message, &head, sizeof head);
+    memcpy(message + sizeof head, body, bytes);
+    return order_add(&order, message, sizeof head + bytes);
+}
+
+/* Adds a message with so many files of a list, as their numbers say. */
+static void add_list(uint64_t done, unsigned first, unsigned count)
+{
+    char paths[128];
+    for (unsigned i = 0; i < count; i++) {
+        snprintf(paths + 7 * i, 7, "/i%04u", (first + i) % 10000);
+    }
+    ck_assert(add(done, paths, 7 * count));
+}
+
+/* Begins a list whose rule is learned, and an order beside it. */
+static void begin_list(uint64_t done, unsigned messages, unsigned each)
+{
+    begin();
+    ck_assert(tell(ORDER_LIST, "", 0));
+    for (unsigned i = 0; i < messages; i++) {
+        add_list(done, i * each, each);
+    }
+    take_all();
+    ck_assert(!order_has_rule(&order));
+    for (unsigned i = 0; i < 8; i++) {
+        char paths[] = "/i000x\0/m000x";
+        paths[5] = paths[12] = (char)('0' + i);
+        ck_assert(tell(ORDER_BESIDE, paths, sizeof paths));
+    }
+    ck_assert(order_has_rule(&order));
+    order_begin_beside(&beside, &order, dup(loader));
+    ck_assert(!order_has_rule(&order));
+    ck_assert(order_follow(&beside));
+}
+
+/* Takes the files beside the list's that may be read. `came`: they were read, as records
+ * from 1. */
+static unsigned take_beside(bool came)
+{
+    unsigned count = 0;
+    char path[STK_PATH_BYTES];
+    while (order_has_next(&beside)) {
+        uint64_t number = order_take(&beside, path);
+        order_probe(&beside, number, came ? (uint32_t)number + 1 : 0);
+        count++;
+    }
+    return count;
+}
+
+static void end_list(void)
+{
+    order_judge(&beside, &run);
+    order_judge_rule(&beside);
+    order_end(&beside);
+    end();
+}
+
+/* It begins with the files that the loader is not done with, though the list's are taken. */
+START_TEST(files_beside_those_of_a_list)
+{
+    char path[STK_PATH_BYTES];
+    begin_list(10, 3, 8);
+    ck_assert(order_is_empty(&order));
+    for (unsigned i = 8; i < 24; i++) {
+        char expected[8];
+        snprintf(expected, sizeof expected, "/m%04u", i);
+        ck_assert_uint_eq(order_take(&beside, path), i);
+        ck_assert_str_eq(path, expected);
+    }
+    ck_assert(!order_has_next(&beside));
+    add_list(11, 24, 8);
+    add_list(32, 32, 8);
+    ck_assert(order_follow(&beside) && order_follow(&beside));
+    ck_assert_uint_eq(order_take(&beside, path), 32); /* the loader is done with those before */
+    ck_assert_str_eq(path, "/m0032");
+    end_list();
+}
+END_TEST
+
+START_TEST(files_that_do_not_follow_from_a_list)
+{
+    begin_list(0, 1, 8);
+    ck_assert_uint_eq(take_beside(true), 8);
+    ck_assert(add(0, "/other", sizeof "/other"));
+    ck_assert(order_follow(&beside));
+    ck_assert(!order_has_next(&beside));
+    ck_assert_uint_eq(beside.taken, 9);
+    end_list();
+}
+END_TEST
+
+START_TEST(a_rule_that_holds)
+{
+    char word;
+    begin_list(0, 20, 8);
+    ck_assert_uint_eq(take_beside(true), ORDER_PROBES);
+    for (uint32_t record = 1; record <= 8; record++) {
+        open_file(record);
+    }
+    order_judge(&beside, &run);
+    ck_assert_uint_eq(take_beside(true), 160 - ORDER_PROBES);
+    ck_assert_int_lt(recv(beside.fd, &word, 1, MSG_DONTWAIT), 0); /* the loader hears nothing */
+    ck_assert_int_lt(recv(loader, &word, 1, MSG_DONTWAIT), 0);
+    end_list();
+    char path[STK_PATH_BYTES];
+    ck_assert_uint_gt(beside_path(SET, 0, "/i0001", path), 1);
+}
+END_TEST
+
+/* Files that were there are no evidence. */
+START_TEST(a_rule_that_is_wrong)
+{
+    char path[STK_PATH_BYTES];
+    begin_list(0, 20, 8);
+    order_probe(&beside, order_take(&beside, path), 0);
+    ck_assert_uint_eq(take_beside(true), ORDER_PROBES);
+    ck_assert_uint_gt(beside_path(SET, 0, "/i0001", path), 1);
+    add_list(8, 160, 8);
+    ck_assert(order_follow(&beside));
+    order_judge_rule(&beside);
+    ck_assert_uint_eq(beside_path(SET, 0, "/i0001", path),
+                      sizeof "/m0001"); /* seven were not opened */
+    add_list(9, 168, 8);
+    ck_assert(order_follow(&beside));
+    end_list();
+    ck_assert_uint_eq(beside_path(SET, 0, "/i0001", path), 1);
+}
+END_TEST
+
+/* ---- samples of a data set ---- */
 
 /* Adds that a loader is going to ask for samples. */
 static void add_samples(uint64_t asked, const uint64_t *indices, size_t count)
@@ -403,6 +543,10 @@ Suite *suite_order(void)
     tcase_add_test(all, a_tree_whose_files_are_opened);
     tcase_add_test(all, files_of_a_tree_that_were_there);
     tcase_add_test(all, shards_come_as_they_are_opened);
+    tcase_add_test(all, files_beside_those_of_a_list);
+    tcase_add_test(all, files_that_do_not_follow_from_a_list);
+    tcase_add_test(all, a_rule_that_holds);
+    tcase_add_test(all, a_rule_that_is_wrong);
     tcase_add_test(all, files_that_samples_have_opened);
     tcase_add_test(all, samples_that_have_opened_nothing);
     tcase_add_test(all, samples_that_do_not_come_again);

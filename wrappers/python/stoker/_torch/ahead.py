@@ -128,8 +128,8 @@ def _begin(iterator):
 def begin(indices, source, lists_of, key=0):
     """Returns the Order of a pass, or None. `indices`: an iterator that gives them, one by one or in batches; it does
     not move. `lists_of`: called with an index that there is, returns a list of Names of the samples' files. Each is used
-    until the command has not believed it once for `source`. If there is none, indices are sent of the data set with that
-    key, if it is not 0."""
+    until the command has not believed it once for `source`. `key`: of the data set, if its samples' opens are noted. If
+    there is no list, indices are sent of that data set."""
     place = _place()
     if not place or torch.utils.data.get_worker_info() is not None:
         return None
@@ -137,7 +137,7 @@ def begin(indices, source, lists_of, key=0):
     foretold = foretell.order_of(indices)
     first = foretold.take(WINDOW) if foretold else array("q")
     lists = lists_of(max(first, default=0))
-    files = [Files(names, connect(place), lambda number=number: _doubt(weak, number))
+    files = [Files(names, connect(place, list_of=key), lambda number=number: _doubt(weak, number))
              for number, names in enumerate(lists) if number not in _doubted_of(source)]
     if not files and key:
         files = [Files(_INDICES, connect(place, key), lambda: None)]

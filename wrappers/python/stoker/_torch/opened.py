@@ -1,8 +1,9 @@
-"""The files that samples open, where no list of the data set names them.
+"""The files that samples open, where no list of the data set names them, or names but one of several.
 
 The process that makes samples has the preload note which covered files each of them opens, and sends that to the
 command. In later epochs the command gets the indices of that data set's samples, and reads what they have opened
-(cli/ahead/orders/sample_files.h).
+(cli/ahead/orders/sample_files.h). If a list names one of a sample's files, the first samples show how the others' names
+follow from it (cli/ahead/orders/beside.h).
 """
 
 import functools
@@ -19,6 +20,8 @@ from .order import call
 _SAMPLE = struct.Struct("=QQ")  # sample_head of cli/ahead/orders/sample_files.h
 _LEAST, _MOST = 256, 16 << 10  # bytes that are sent at a time: soon at first, since the command waits for evidence
 _OTHERS = 64  # samples without a file, one after the other, until no more are looked at
+_FEWER = 8  # a sample that opens nothing else counts as so many of these
+_LISTED = 64  # samples of which a list names a file, until no more are looked at
 _DEPTH = 3  # objects within a data set
 _LOOKED_AT = 64  # indices of a subset
 
@@ -66,6 +69,7 @@ class Notes:
         self._place, self._dataset, self._lists = place, dataset, lists
         self._unsent, self._bytes, self._least = [], 0, _LEAST
         self._others = 0  # samples that have opened no file, one after the other
+        self._listed = 0  # samples of which a list names a file
 
     def __del__(self, is_ending=sys.is_finalizing):
         if not is_ending():
@@ -91,14 +95,24 @@ class Notes:
             self._others += 1
             return
         self._others = 0
-        if self._lists and is_listed(self._lists, index, paths):
-            self._others = _OTHERS
+        beside = beside_list(self._lists, index, paths) if self._lists else None
+        if beside is not None:
+            self._note_beside(beside)
             return
         self._lists = ()
         self._unsent += _SAMPLE.pack(index, len(paths)), paths
         self._bytes += _SAMPLE.size + len(paths)
         if self._bytes >= _MOST:
             self._send()
+
+    def _note_beside(self, beside):
+        """Reports what a sample has opened beside the file that a list names. Most samples open that file alone."""
+        self._listed += 1 if len(beside) > 1 else _FEWER
+        if self._listed >= _LISTED:
+            self._others = _OTHERS
+        if len(beside) > 1:
+            paths = os.fsencode("\0".join([*beside, ""]))
+            sender.report(self._place, self._dataset, sender.BESIDE, paths)
 
     def _send_if_many(self):
         if self._bytes >= self._least:
@@ -107,16 +121,20 @@ class Notes:
 
     def _send(self):
         if self._unsent:
-            sender.report(self._place, self._dataset, b"".join(self._unsent))
+            sender.report(self._place, self._dataset, sender.OPENED, b"".join(self._unsent))
             self._unsent, self._bytes = [], 0
 
 
-def is_listed(lists, index, paths):
-    """Returns true if a list names one of the files that a sample has opened, of which the preload gives the `paths`. The
-    list may name it by a link."""
-    opened = os.fsdecode(paths).split("\0")
-    names = [name for each in lists for name in each.take((index,))]
-    return any(path(name) in opened for path in (os.path.abspath, os.path.realpath) for name in names)
+def beside_list(lists, index, paths):
+    """Returns the path by which a list names one of the files that a sample has opened, and the files that no list names;
+    or None. `paths`: as the preload gives them. A list may name a file by a link."""
+    others = dict.fromkeys(os.fsdecode(paths).split("\0")[:-1])
+    named = [os.path.abspath(name) for each in lists for name in each.take((index,))]
+    found = [name for name in named if {name, os.path.realpath(name)} & others.keys()]
+    for name in found:
+        others.pop(name, None)
+        others.pop(os.path.realpath(name), None)
+    return [found[0], *others] if found else None
 
 
 class _Marked(list):

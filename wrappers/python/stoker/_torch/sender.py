@@ -1,5 +1,6 @@
 """Sends paths to the command, which reads the files ahead of the job (cli/ahead/orders/order_queue.h)."""
 
+import contextlib
 import fcntl
 import functools
 import os
@@ -8,7 +9,7 @@ import socket
 import struct
 import sys
 
-_MAGIC = 0x33726564726f6b73  # of order_message in cli/ahead/orders/order.h
+_MAGIC = 0x34726564726f6b73  # of order_message in cli/ahead/orders/order.h
 _ENCODING = sys.getfilesystemencoding()
 _HEAD = struct.Struct("=QQQQ")
 BLOCK = 256  # samples whose paths are sent at a time
@@ -17,7 +18,9 @@ _MOST = 48 << 10  # bytes of paths; with one more path a message has less than O
 _HIGH = 512  # descriptors of ours are not the program's next ones
 
 UNORDERED = (1 << 64) - 1  # ORDER_UNORDERED of cli/ahead/orders/order.h
-_OPENED = (1 << 64) - 4  # ORDER_OPENED
+OPENED = (1 << 64) - 4  # ORDER_OPENED
+BESIDE = (1 << 64) - 5  # ORDER_BESIDE
+_LIST = (1 << 64) - 6  # ORDER_LIST
 
 _senders = set()
 
@@ -49,29 +52,33 @@ def _socket():
     return socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET | socket.SOCK_NONBLOCK)
 
 
-def report(place, dataset, opened):
-    """Reports to the command at that socket what samples of a data set have opened. A report without room is lost."""
+def report(place, dataset, kind, opened):
+    """Reports to the command at that socket what samples of a data set have opened. `kind`: OPENED or BESIDE. A report
+    without room is lost."""
     with _socket() as connection:
         try:
             connection.connect("\0" + place)
-            connection.send(_HEAD.pack(_MAGIC, dataset, _OPENED, 0) + opened, socket.MSG_DONTWAIT | socket.MSG_NOSIGNAL)
+            connection.send(_HEAD.pack(_MAGIC, dataset, kind, 0) + opened, socket.MSG_DONTWAIT | socket.MSG_NOSIGNAL)
         except OSError:
             pass
 
 
-def connect(place, dataset=0):
+def connect(place, dataset=0, list_of=0):
     """Returns a Sender to the command at that socket, or None. `dataset`: what it sends are indices of that data set's
-    samples, in arrays."""
+    samples, in arrays. `list_of`: what it sends are paths of a list of that data set."""
     _heed_forks()
     low = _socket()
     try:
         low.connect("\0" + place)
         high = min(_HIGH, resource.getrlimit(resource.RLIMIT_NOFILE)[0] // 2)
-        return Sender(socket.socket(fileno=fcntl.fcntl(low.fileno(), fcntl.F_DUPFD_CLOEXEC, high)), dataset)
+        sender = Sender(socket.socket(fileno=fcntl.fcntl(low.fileno(), fcntl.F_DUPFD_CLOEXEC, high)), dataset)
     except OSError:
         return None
     finally:
         low.close()
+    if list_of:
+        sender.say_list_of(list_of)
+    return sender
 
 
 class Sender:
@@ -93,6 +100,11 @@ class Sender:
             self._connection.close()
             self._connection = None
             _senders.discard(self)
+
+    def say_list_of(self, dataset):
+        """Has the command read what samples of that data set open beside the files of the list."""
+        with contextlib.suppress(OSError):
+            self._connection.send(_HEAD.pack(_MAGIC, dataset, _LIST, 0), socket.MSG_DONTWAIT | socket.MSG_NOSIGNAL)
 
     def is_believed(self):
         """Returns true if the command has seen that the files are opened. It says so once."""

@@ -1,0 +1,58 @@
+#!/usr/bin/env python3
+"""Draws the batches of a data set that has a list of its images, and opens a mask beside each: PROGRAM DIRECTORY KIND
+WORKERS EPOCHS.
+
+Prints a line for each epoch: a digest of its batches, and a draw. KIND: masks; a few, which has no more masks after the
+first of a process; or batched, which makes all samples of a batch at once."""
+
+import hashlib
+import os
+import random
+import sys
+
+import torch
+from torch.utils.data import DataLoader, Dataset
+
+FEW = 8
+
+
+class Images(Dataset):
+    def __init__(self, directory, kind):
+        self.images = sorted(os.path.join(directory, "images", name) for name in os.listdir(directory + "/images"))
+        self.kind, self.made = kind, 0
+
+    def __len__(self):
+        return len(self.images)
+
+    def __getitem__(self, index):
+        self.made += 1
+        paths = [self.images[index]]
+        if self.kind != "few" or self.made <= FEW:
+            paths.append(paths[0].replace("/images/", "/masks/").replace(".jpg", ".png"))
+        number = torch.randint(9, ()).item() + random.randrange(9)
+        for path in paths:
+            with open(path, "rb") as file:
+                number += int.from_bytes(file.read()[:4], "big")
+        return number if self.kind != "few" else torch.randint(9, ()).item()
+
+
+class Batched(Images):
+    def __getitems__(self, indices):
+        return list(map(self.__getitem__, indices))
+
+
+def main():
+    directory, kind, workers, epochs = sys.argv[1], sys.argv[2], int(sys.argv[3]), int(sys.argv[4])
+    torch.manual_seed(7)
+    random.seed(7)
+    data = (Batched if kind == "batched" else Images)(directory, kind)
+    loader = DataLoader(data, batch_size=8, shuffle=True, num_workers=workers, persistent_workers=kind == "few")
+    for _ in range(epochs):
+        digest = hashlib.sha256()
+        for batch in loader:
+            digest.update(str(batch.tolist()).encode())
+        print(digest.hexdigest()[:16], torch.rand(1).item(), random.random(), flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,76 @@
+"""Data sets whose list names one of the files that a sample opens. How the others' names follow from it is learned from
+the first samples."""
+
+import functools
+import os
+import pathlib
+import sys
+
+import pytest
+
+from origin import settle
+from stoker._torch.name_lists import Names
+from stoker._torch.opened import beside_list
+
+PROGRAM = pathlib.Path(__file__).parent / "programs/second_files.py"
+COUNT, SIZE = 300, 20000
+
+
+@pytest.fixture(scope="module")
+def data(session_origin):
+    source, mount = session_origin.directory("pairs")
+    for kind, suffix in ("images", "jpg"), ("masks", "png"):
+        (source / kind).mkdir()
+        for number in range(COUNT):
+            (source / kind / f"{number:04}.{suffix}").write_bytes(os.urandom(SIZE))
+    settle()
+    return mount
+
+
+@pytest.fixture
+def run(jobs, plainly, origin, data):
+    return functools.partial(_run, jobs, plainly, origin, data)
+
+
+def _run(jobs, plainly, origin, data, kind, workers, epochs=1, **more):
+    """Returns the run, whose batches and draws are those of a job without Stoker."""
+    line = [sys.executable, PROGRAM, data, kind, str(workers), str(epochs)]
+    plain = plainly(line)
+    origin.fs.latency_ms = 2
+    ran = jobs.run(line, path=data, timeout=300, **more)
+    assert ran.stdout == plain and len(plain.splitlines()) == epochs
+    return ran
+
+
+@pytest.mark.parametrize("workers", [2, 0])
+def test_masks_beside_images(run, origin, workers):
+    """Nearly all are there before they are wanted in the first epoch. Each file is read once."""
+    with origin.fs.counting() as counted:
+        ran = run("masks", workers)
+    assert ran.json["read_ahead"]["there"] >= 0.75 * 2 * COUNT and ran.opens == 2 * COUNT
+    assert counted.counts()["read_bytes"] <= 1.02 * 2 * COUNT * SIZE
+
+
+def test_a_tier_that_is_too_small(run):
+    """Both files make room for later ones."""
+    ran = run("masks", 2, 2, tier=f"/dev/shm:{COUNT * SIZE + (4 << 20)}")
+    assert ran.epoch(2)["hits"] >= 0.75 * 2 * COUNT
+
+
+def test_masks_that_are_opened_no_more(run):
+    """The rule is wrong for all other samples: at most 64 masks are read in vain, in all epochs."""
+    ran = run("few", 2, 3)
+    masks = ran.json["bytes_origin"] // SIZE - COUNT
+    assert 2 * 8 <= masks <= 2 * 8 + 64
+
+
+def test_paths_of_a_sample(tmp_path):
+    """A list may name a file by a link. A file that another list names is no other one."""
+    (tmp_path / "real").mkdir()
+    (tmp_path / "link").symlink_to("real")
+    images, masks = (Names(2, lambda indices, kind=kind: [f"{tmp_path}/link/{kind}{index}" for index in indices])
+                     for kind in "am")
+    opened = b"".join(os.fsencode(tmp_path / "real" / name) + b"\0" for name in ("m1", "x", "a1"))
+    assert beside_list([images], 1, opened) == [f"{tmp_path}/link/a1", f"{tmp_path}/real/m1", f"{tmp_path}/real/x"]
+    assert beside_list([images, masks], 1, opened) == [f"{tmp_path}/link/a1", f"{tmp_path}/real/x"]
+    assert beside_list([images], 0, opened) is None
