@@ -21,7 +21,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define STK_SHARED_REQUEST_SLOTS       160
+#define STK_SHARED_REQUEST_SLOTS       256
 #define STK_SHARED_REQUEST_PUTS        128 /* of these, at most, are to be published */
 #define STK_SHARED_REQUEST_PATH_BYTES  888
 #define STK_SHARED_REQUEST_DRAFT_BYTES 64

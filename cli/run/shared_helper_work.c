@@ -25,7 +25,7 @@
 #include "cli/run/shared_tries.h"
 #include "cli/run/transient_entries.h"
 
-#define FETCHERS    32
+#define FETCHERS    128
 #define PUBLISHERS  48
 #define MOST_ERRORS 16 /* in a row */
 #define FULL_NS     (60 * STK_NS_PER_S)

@@ -298,7 +298,7 @@ START_TEST(no_room_to_count)
 {
     UNIT_NEEDS_PRIVATE();
     new_home();
-    unit_mount_tmpfs(unit_path("home/runs"), "size=448k");
+    unit_mount_tmpfs(unit_path("home/runs"), "size=544k");
     ck_assert_int_eq(stk_run_create(&run, unit_path("home"), "one"), 0);
     ck_assert_uint_eq(open_file(&run, 1), 0);
     ck_assert_uint_eq(open_file(&run, 1), 0);
