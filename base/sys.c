@@ -564,6 +564,18 @@ int stk_sys_flock(int fd, int operation)
     return (int)CALL2(flock, fd, operation);
 }
 
+int stk_sys_hold(int fd)
+{
+    const struct flock whole = {.l_type = F_RDLCK, .l_whence = SEEK_SET};
+    return (int)CALL3(fcntl, fd, F_OFD_SETLK, &whole);
+}
+
+bool stk_sys_is_held(int fd)
+{
+    struct flock whole = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+    return CALL3(fcntl, fd, F_OFD_GETLK, &whole) == 0 && whole.l_type != F_UNLCK;
+}
+
 long stk_sys_call(long number, const long at[6])
 {
     return stk_arch_syscall6(number, at[0], at[1], at[2], at[3], at[4], at[5]);

@@ -156,6 +156,11 @@ int stk_sys_mount_nothing(void);
  * exist). */
 bool stk_sys_process_exists(pid_t pid);
 int stk_sys_flock(int fd, int operation);
+/* Locks the file for as long as this description of it is open or mapped by any process, which fork
+ * counts in. Many may hold the lock. Returns 0 or -errno: -EINVAL before Linux 3.15. */
+int stk_sys_hold(int fd);
+/* Returns true if another description of the file has that lock. */
+bool stk_sys_is_held(int fd);
 /* Opens a socket for Unix datagrams between processes of a node, close-on-exec. The kernel chooses
  * its name. Its calls wait for `patience_ns` at most, then return -EAGAIN. */
 int stk_sys_datagram_socket(int64_t patience_ns);

@@ -34,7 +34,7 @@ static bool home_of_run(char home[STK_HOME_BYTES], const char *run)
 static bool join_named_run(struct stk_cache *cache, char home[STK_HOME_BYTES])
 {
     if (!home_of_run(home, cache->options.run) ||
-        stk_run_open(&cache->run, cache->options.run) != 0) {
+        stk_run_join(&cache->run, cache->options.run) != 0) {
         return false;
     }
     if (stk_catalogue_join(&cache->catalogue, home, false) != 0) {
@@ -80,7 +80,8 @@ static void find_others(struct stk_cache *cache, bool in_run)
 }
 
 /* Keeps the catalogue until it is cleared. If this process belongs to another user's run, the
- * catalogue is kept only until that run ends. */
+ * catalogue is kept only until that run ends; if to a run that is over, until the next one begins
+ * or ends. */
 static void keep(struct stk_cache *cache)
 {
     struct stk_catalogue_header *header = cache->catalogue.header;
@@ -88,7 +89,7 @@ static void keep(struct stk_cache *cache)
     if (is_of_others(cache->options.run)) {
         atomic_store(&header->kept_by_run, stk_run_number(cache->options.run));
         atomic_compare_exchange_strong(&header->kept, &not_yet, STK_KEPT_BY_RUN);
-    } else {
+    } else if (cache->options.run[0] != '/') {
         atomic_store(&header->kept, STK_KEPT);
     }
 }

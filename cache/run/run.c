@@ -69,7 +69,7 @@ static int map_file(struct stk_run *run, int fd)
     return 0;
 }
 
-int stk_run_open(struct stk_run *run, const char *path)
+static int open_file(struct stk_run *run, const char *path, bool joins)
 {
     struct stat stat;
     if (!stk_text_copy(run->path, sizeof run->path, path)) {
@@ -80,11 +80,32 @@ int stk_run_open(struct stk_run *run, const char *path)
         return fd;
     }
     int error = map_file(run, fd);
+    if (joins) {
+        stk_sys_hold(fd); /* the map keeps it; an old kernel's run lives by its environment alone */
+    }
     stk_sys_close(fd);
     run->dev = stat.st_dev;
     run->ino = stat.st_ino;
     run->rank = STK_RANK_NONE;
     return error;
+}
+
+int stk_run_open(struct stk_run *run, const char *path)
+{
+    return open_file(run, path, false);
+}
+
+int stk_run_join(struct stk_run *run, const char *path)
+{
+    return open_file(run, path, true);
+}
+
+bool stk_run_is_joined(const char *path)
+{
+    int fd = stk_sys_openat(AT_FDCWD, path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW, 0);
+    bool joined = fd >= 0 && stk_sys_is_held(fd);
+    stk_sys_close_opened(fd);
+    return joined;
 }
 
 static int initialise(int fd, const void *unused)

@@ -98,9 +98,16 @@ bool live_has_processes(const char *path)
     return found;
 }
 
+/* Returns true if the job goes on. Another pid namespace's processes are seen by what they have
+ * mapped. */
+static bool has_job(const char *path)
+{
+    return stk_run_is_joined(path) || live_has_processes(path);
+}
+
 bool live_is_over(const char *path)
 {
-    return !lock_is_held(path) && !live_has_processes(path);
+    return !lock_is_held(path) && !has_job(path);
 }
 
 /* A caller of live_each(). */
@@ -113,7 +120,7 @@ static void visit_if_live(const char *path, void *context)
 {
     const struct visitor *visitor = context;
     bool orphaned = !lock_is_held(path);
-    if (!orphaned || live_has_processes(path)) {
+    if (!orphaned || has_job(path)) {
         visitor->visit(path, orphaned, visitor->context);
     }
 }

@@ -2,7 +2,8 @@
  * Finds out which runs live, by their files in a catalogue's home. A run lives as long as a process
  * holds the lock on its file: the kernel releases the lock however `stoker run` ends. If only
  * `stoker run` was killed, the run lives as long as processes of its job do. These have the run's
- * name in their environment. The environment of another user's process cannot be read.
+ * name in their environment, and hold its file once they have opened what it covers. The
+ * environment of another user's process cannot be read, nor that of one in another pid namespace.
  */
 #pragma once
 

@@ -225,6 +225,43 @@ def test_the_job_of_a_killed_stoker_still_counts(jobs, data, home):
     assert not os.path.exists(home)
 
 
+AGAIN = """
+import sys
+def read():
+    for path in sys.argv[1:]:
+        with open(path, "rb") as file:
+            file.read()
+read(), print("ready", flush=True), sys.stdin.readline(), read()
+"""
+
+
+def test_the_job_of_a_killed_stoker_counts_in_another_pid_namespace(jobs, data, home, origin):
+    """A run there, which does not see the job's processes, begins and ends: the job is served on."""
+    with jobs.started(jobs.command_line([sys.executable, "-c", AGAIN, *files(data)], path=data)) as process:
+        assert read_line(process) == "ready"
+        process.kill()
+        process.wait(60)
+        elsewhere = ["unshare", "--pid", "--fork", "--mount-proc"]
+        jobs.run(reading(files(data), 1), path=data, within=elsewhere)
+        with origin.fs.counting() as counted:
+            process.stdin.write("go\n")
+            process.stdin.close()
+            assert process.stdout.read() == ""
+            process.stdin = None
+        assert counted["open"] == 0
+    assert jobs.stoker("clear", "--dead").stdout == "removed what dead runs left\n"
+    assert not os.path.exists(home)
+
+
+def test_a_program_of_a_run_that_is_over_keeps_nothing(jobs, data, home, place):
+    """Its cache goes with the next run."""
+    env = jobs.preload_env(data, "/dev/shm")
+    place.run(reading(files(data), 1), env={**env, "STOKER_RUN": f"/dev/shm/{HOME}/runs/1-2-3"})
+    assert os.path.exists(home)
+    assert jobs.run(reading(files(data), 1), path=data).fills == 5
+    assert not os.path.exists(home)
+
+
 LASTING = """
 import os, sys
 def line():

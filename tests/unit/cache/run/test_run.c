@@ -2,6 +2,7 @@
 #include "tests/unit/unit.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -43,6 +44,32 @@ START_TEST(creates_and_opens)
     ck_assert_int_eq(stk_run_start_ns(&again), stk_run_start_ns(&run));
     ck_assert_int_eq(stk_run_create(&again, home, "one"), -EEXIST);
     ck_assert_int_eq(stk_run_create(&again, unit_path("none"), "one"), -ENOENT);
+}
+END_TEST
+
+/* The run lives as long as the file is mapped, by whichever process, and by those that have joined
+ * it alone. */
+START_TEST(lives_while_it_is_joined)
+{
+    static struct stk_run again;
+    int status;
+    const char *path = unit_path("home/runs/one");
+    ck_assert(!stk_run_is_joined(path));
+    ck_assert_int_eq(stk_run_create(&run, new_home(), "one"), 0);
+    ck_assert(!stk_run_is_joined(path));
+    ck_assert_int_eq(stk_run_join(&again, path), 0);
+    ck_assert(stk_run_is_joined(path));
+    pid_t child = fork();
+    if (child == 0) {
+        raise(SIGSTOP); /* it has the map of its parent */
+        _exit(0);
+    }
+    ck_assert_int_eq(waitpid(child, &status, WUNTRACED), child);
+    stk_run_close(&again);
+    ck_assert(stk_run_is_joined(path));
+    ck_assert_int_eq(kill(child, SIGKILL), 0);
+    ck_assert_int_eq(waitpid(child, &status, 0), child);
+    ck_assert(!stk_run_is_joined(path));
 }
 END_TEST
 
@@ -357,6 +384,7 @@ Suite *suite_run(void)
     Suite *suite = suite_create("run");
     TCase *files = unit_case(suite, "run_file");
     tcase_add_test(files, creates_and_opens);
+    tcase_add_test(files, lives_while_it_is_joined);
     tcase_add_test(files, refuses_other_files);
     tcase_add_test(files, replaced_while_mapped);
     tcase_add_test(files, looking);
