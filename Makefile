@@ -248,6 +248,10 @@ MANUAL := $(notdir $(wildcard docs/man/*))
 MANUAL_MANIFEST = $(subst @,$(PY_NEWLINE),$(foreach page,$(MANUAL),@644 docs/man/$(page) \
 	share/man/man$(subst .,,$(suffix $(page)))/$(page)))
 
+# The pages lie beside README.md as they do here, so that its links lead to them.
+PAGES := README.md CHANGELOG.md SECURITY.md LICENSE $(wildcard docs/*.md docs/*.svg docs/plots/*)
+PAGE_MANIFEST = $(subst @,$(PY_NEWLINE),$(foreach page,$(PAGES),@644 $(page) share/doc/stoker/$(page)))
+
 # Where Debian's package has it is another place that the command looks at.
 LIBRARY ?= lib/libstoker.so
 # The one list of what is installed: mode, file, destination below PREFIX.
@@ -257,9 +261,7 @@ define MANIFEST
 644 docs/completion.bash share/bash-completion/completions/stoker
 644 docs/completion.zsh share/zsh/site-functions/_stoker
 644 docs/completion.fish share/fish/vendor_completions.d/stoker.fish
-644 LICENSE share/doc/stoker/LICENSE
-644 README.md share/doc/stoker/README.md
-644 CHANGELOG.md share/doc/stoker/CHANGELOG.md
+$(PAGE_MANIFEST)
 $(MANUAL_MANIFEST)
 $(PY_MANIFEST)
 endef

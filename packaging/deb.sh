@@ -39,7 +39,6 @@ changelog() {
 install -d "$doc" "$stage/DEBIAN"
 copyright "$@" >"$doc/copyright"
 changelog | gzip -9n >"$doc/changelog.gz"
-cp README.md CHANGELOG.md "$doc"
 for file; do
     case $file in *.json) cp "$file" "$doc" ;; esac
 done

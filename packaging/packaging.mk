@@ -56,8 +56,7 @@ stage = rm -rf $(STAGE) && $(RELEASE_MAKE) -s install DESTDIR=$(CURDIR)/$(STAGE)
 
 tarball: release ## a tarball that works wherever it is unpacked
 	@+$(call stage,/$(TARBALL))
-	@install -D -m 644 -t $(STAGE)/$(TARBALL)/share/doc/stoker README.md CHANGELOG.md \
-		$(LEGAL)
+	@install -D -m 644 -t $(STAGE)/$(TARBALL)/share/doc/stoker $(LEGAL)
 	@mkdir -p $(PACKAGES)
 	@tar -C $(STAGE) --sort=name --mtime=@$(SOURCE_DATE_EPOCH) --owner=0 --group=0 --numeric-owner \
 		--format=gnu -c $(TARBALL) | gzip -n9 >$(PACKAGES)/$(TARBALL).tar.gz

@@ -34,6 +34,11 @@ def test_it_names_the_command_the_pages_and_the_completion(manifest):
                     "share/bash-completion/completions/stoker"} <= set(manifest)
 
 
+def test_links_of_the_readme_lead_to_installed_pages(manifest):
+    links = set(re.findall(r"]\((docs/[^)#]+)", (ROOT / "README.md").read_text()))
+    assert len(links) > 10 and {f"share/doc/stoker/{link}" for link in links} <= set(manifest)
+
+
 def test_all_that_it_names_is_there(manifest):
     assert [file for file in manifest.values() if not file.is_file()] == []
 
