@@ -41,15 +41,17 @@ def kept(state):
     return list((state["XDG_STATE_HOME"] / "stoker/samples").glob("*"))
 
 
-@pytest.mark.parametrize("workers, how", [(2, ""), (2, "persistent"), (2, "spawn"), (2, "subset"), (2, "single"), (0, "")])
+@pytest.mark.parametrize("workers, how", [(2, ""), (2, "persistent"), (2, "spawn"), (2, "subset"), (2, "single"), (0, ""),
+                                          (2, "batches"), (2, "lists")])
 def test_later_epochs_are_read_ahead(run, workers, how):
     """The tier has room for half of the files."""
     ran = run("one", workers, EPOCHS, how)
     assert ran.epoch(2)["opens"] == COUNT and ran.epoch(2)["hits"] >= 0.75 * COUNT
 
 
-def test_samples_of_two_files(run):
-    ran = run("two", 2, EPOCHS)
+@pytest.mark.parametrize("how", ["", "batches"])
+def test_samples_of_two_files(run, how):
+    ran = run("two", 2, EPOCHS, how)
     assert ran.epoch(2)["opens"] == COUNT and ran.epoch(2)["hits"] >= 0.75 * COUNT
 
 

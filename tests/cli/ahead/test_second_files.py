@@ -42,11 +42,11 @@ def _run(jobs, plainly, origin, data, kind, workers, epochs=1, **more):
     return ran
 
 
-@pytest.mark.parametrize("workers", [2, 0])
-def test_masks_beside_images(run, origin, workers):
+@pytest.mark.parametrize("kind, workers", [("masks", 2), ("masks", 0), ("batched", 2)])
+def test_masks_beside_images(run, origin, kind, workers):
     """Nearly all are there before they are wanted in the first epoch. Each file is read once."""
     with origin.fs.counting() as counted:
-        ran = run("masks", workers)
+        ran = run(kind, workers)
     assert ran.json["read_ahead"]["there"] >= 0.75 * 2 * COUNT and ran.opens == 2 * COUNT
     assert counted.counts()["read_bytes"] <= 1.02 * 2 * COUNT * SIZE
 

@@ -2,7 +2,8 @@
 """Draws the batches of a data set that has no list of its files: PROGRAM DIRECTORY KIND WORKERS EPOCHS [HOW].
 
 Prints a line for each epoch: a digest of its batches, and a draw. KIND says which files a sample opens. HOW: persistent,
-spawn, subset, single or backwards."""
+spawn, subset, single,
+backwards, batches, or lists."""
 
 import hashlib
 import os
@@ -10,7 +11,7 @@ import random
 import sys
 
 import torch
-from torch.utils.data import DataLoader, Dataset, Subset
+from torch.utils.data import BatchSampler, DataLoader, Dataset, RandomSampler, Subset
 
 _names = []  # of this process
 
@@ -43,10 +44,29 @@ class Files(Dataset):
         return number
 
 
-def make_loader(data, workers, how):
+class Batched(Files):
+    """Makes all samples of a batch itself."""
+
+    def __getitems__(self, indices):
+        assert type(indices) is list
+        return [self[index] for index in indices]
+
+
+class OfLists(Files):
+    """Is asked for a list of indices."""
+
+    def __getitem__(self, indices):
+        return [super(OfLists, self).__getitem__(index) for index in indices]
+
+
+def make_loader(directory, kind, workers, how):
+    data = {"batches": Batched, "lists": OfLists}.get(how, Files)(directory, kind)
     if how == "backwards":  # what samples open is another file each
         names_in(data.directory).reverse()
-    if how == "subset":
+    if how == "lists":
+        batches = BatchSampler(RandomSampler(data), 8, drop_last=False)
+        return DataLoader(data, batch_size=None, sampler=batches, num_workers=workers)
+    if how in ("subset", "batches"):
         data = Subset(data, range(0, len(data)))
     context = {"multiprocessing_context": "spawn"} if how == "spawn" else {}
     return DataLoader(data, batch_size=None if how == "single" else 8, shuffle=True, num_workers=workers,
@@ -57,7 +77,7 @@ def main():
     directory, kind, workers, epochs = sys.argv[1], sys.argv[2], int(sys.argv[3]), int(sys.argv[4])
     torch.manual_seed(7)
     random.seed(7)
-    loader = make_loader(Files(directory, kind), workers, sys.argv[5] if len(sys.argv) > 5 else "")
+    loader = make_loader(directory, kind, workers, sys.argv[5] if len(sys.argv) > 5 else "")
     for _ in range(epochs):
         digest = hashlib.sha256()
         for batch in loader:

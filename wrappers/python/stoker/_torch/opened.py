@@ -43,12 +43,17 @@ def install(kind, place):
 
 
 def _notes_of(fetcher, indices, place):
-    """Returns the Notes of a fetcher, or None if its samples are not made one by one."""
-    batch = indices if type(indices) in (list, tuple) else (indices,)
-    plain = [index for index in batch if type(index) is int]
-    if not plain or not _gives_samples_one_by_one(fetcher.dataset):
+    """Returns the Notes of a fetcher, or None if its samples have no indices."""
+    plain = [index for index in _batch_of(indices) if type(index) is int]
+    if not plain:
         return None
-    return Notes(place, key_of(fetcher.dataset), sample_paths.paths_of(fetcher.dataset, max(plain)))
+    one_by_one = fetcher.auto_collation and _gives_samples_one_by_one(fetcher.dataset)
+    lists = sample_paths.paths_of(fetcher.dataset, max(plain))
+    return Notes(place, key_of(fetcher.dataset), lists, one_by_one)
+
+
+def _batch_of(indices):
+    return indices if type(indices) in (list, tuple) else (indices,)
 
 
 def _gives_samples_one_by_one(dataset):
@@ -64,9 +69,10 @@ def _gives_samples_one_by_one(dataset):
 class Notes:
     """Opens of one fetcher's samples that are not sent yet."""
 
-    def __init__(self, place, dataset, lists):
-        """`dataset`: its key. `lists`: Names that may be those of the samples' files."""
-        self._place, self._dataset, self._lists = place, dataset, lists
+    def __init__(self, place, dataset, lists, one_by_one):
+        """`dataset`: its key. `lists`: Names that may be those of the samples' files. `one_by_one`: the fetcher makes the
+        samples of a batch, and not the data set."""
+        self._place, self._dataset, self._lists, self._one_by_one = place, dataset, lists, one_by_one
         self._unsent, self._bytes, self._least = [], 0, _LEAST
         self._others = 0  # samples that have opened no file, one after the other
         self._listed = 0  # samples of which a list names a file
@@ -76,21 +82,35 @@ class Notes:
             call(self._send)
 
     def fetch(self, plain, fetcher, indices):
-        if self._others >= _OTHERS or not _core.note_opens(True):
+        batch = _batch_of(indices)
+        if self._others >= _OTHERS or not _core.note_opens(1 if self._one_by_one else len(batch)):
             return plain(fetcher, indices)
         try:
-            if fetcher.auto_collation and type(indices) in (list, tuple):
+            if self._one_by_one and batch is indices:
                 return plain(fetcher, _Marked(indices, self))
-            batch = plain(fetcher, indices)
-            call(self.note, indices)
-            return batch
+            made = plain(fetcher, indices)
+            call(self._note_batch, batch)
+            return made
         finally:
-            _core.note_opens(False)
+            _core.note_opens(0)
             call(self._send_if_many)
 
+    def _note_batch(self, batch):
+        """Notes what was opened for a batch that the data set has made. It is a guess that each sample has opened as many
+        files, in the batch's order."""
+        paths = _core.opened().split(b"\0")[:-1]
+        each, left = divmod(len(paths), len(batch))
+        if left:
+            self._others += 1
+            return
+        for number, index in enumerate(batch):
+            self._note(index, b"".join(path + b"\0" for path in paths[number * each:(number + 1) * each]))
+
     def note(self, index):
-        """Notes what was opened for a sample."""
-        paths = _core.opened()
+        """Notes what was opened for a sample since the last one."""
+        self._note(index, _core.opened())
+
+    def _note(self, index, paths):
         if not paths or type(index) is not int or index < 0:
             self._others += 1
             return
