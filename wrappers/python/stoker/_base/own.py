@@ -54,3 +54,14 @@ def attempt(function, /, *arguments, **named):
         if not is_own(error):
             raise
         return None
+
+
+def attempt_beside(function, /, *arguments):
+    """Returns the result of a function that calls a library's, or None after an error that the library may have raised
+    there. The caller then calls the library's own function, which meets the error once more and raises it."""
+    try:
+        return function(*arguments)
+    except Exception as error:
+        if is_from_elsewhere(error):
+            raise
+        return None

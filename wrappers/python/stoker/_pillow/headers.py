@@ -18,7 +18,7 @@ from PIL import Image, ImageFile, JpegImagePlugin
 
 from .. import _core
 from .._base import header
-from .._base.own import is_from_elsewhere
+from .._base.own import attempt_beside
 
 _MOST = 128  # outlines, of 4 KiB at most
 
@@ -199,20 +199,16 @@ def _parsed(head):
 
 
 def _template_of(head, image):
-    """Returns the Template, or None if it does not give Pillow's images."""
-    try:
-        if "exif" in image.info:  # Pillow may warn of the file's own once more
-            head = _with_exif(head, (_ORIENTATION, 6))
-            image = _parsed(head)
-        varied = _varied(_with_exif(head, (_RESOLUTION, 300.0), (_UNIT, _PER_CM)))
-        template = Template(image)
-        if not template.is_simple() or not template.gives(image, head):
-            return None
-        return template if template.gives(_parsed(varied), varied) else None
-    except Exception as error:  # as of a Pillow whose images are made otherwise
-        if is_from_elsewhere(error):
-            raise
+    """Returns the Template, or None if it does not give Pillow's images. A Pillow whose images are made otherwise may
+    raise any error."""
+    if "exif" in image.info:  # Pillow may warn of the file's own once more
+        head = _with_exif(head, (_ORIENTATION, 6))
+        image = _parsed(head)
+    varied = _varied(_with_exif(head, (_RESOLUTION, 300.0), (_UNIT, _PER_CM)))
+    template = Template(image)
+    if not template.is_simple() or not template.gives(image, head):
         return None
+    return template if template.gives(_parsed(varied), varied) else None
 
 
 # ---- for open.py ----
@@ -242,7 +238,7 @@ def note(form, image):
     if _seen.pop(outline, None) is None:
         _keep(_seen, outline, True)
     else:
-        _keep(_templates, outline, _template_of(form.head, image))
+        _keep(_templates, outline, attempt_beside(_template_of, form.head, image))
 
 
 def _keep(table, key, value):

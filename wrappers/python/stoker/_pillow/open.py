@@ -15,7 +15,7 @@ from itertools import chain
 from PIL import Image, JpegImagePlugin
 
 from .. import _core
-from .._base.own import attempt, is_from_elsewhere, is_own
+from .._base.own import attempt, attempt_beside, is_from_elsewhere, is_own
 from .._store import sources
 from . import headers, take, versions
 
@@ -47,7 +47,7 @@ class _Turn:
 
     def look_at(self, file):
         """Returns the file, or the stand-in that Pillow gets in its place."""
-        return self.take(file, _form_of(file))
+        return self.take(file, attempt_beside(_form_of, file))
 
     def take(self, file, form):
         return file if form is None else self.stand_in(file, form)
@@ -129,28 +129,16 @@ def _is_pillows(prefix):
 
 def _form_of(file):
     """Returns the Form of a file that is to be opened, if an image can be made of it; else None."""
-    if type(file) is not io.BufferedReader:
+    if type(file) is not io.BufferedReader or not sources.is_plain(file) or file.raw.tell() or file.tell():
         return None
-    try:
-        if not sources.is_plain(file) or file.raw.tell() or file.tell():
-            return None
-        form = sources.plain_form_of(file)
-        return form if type(form) is sources.Form and _is_taken(form) else None
-    except Exception as error:  # Pillow meets it once more, and says it
-        if is_from_elsewhere(error):
-            raise
-        return None
+    form = sources.plain_form_of(file)
+    return form if type(form) is sources.Form and _is_taken(form) else None
 
 
 def _form_of_name(name):
     """Returns the Form of a file by its name, without opening the file, or None."""
-    try:
-        form = sources.form_of_name(name)
-        return form if form is not None and _is_taken(form) else None
-    except Exception as error:  # Pillow meets it once more, and says it
-        if is_from_elsewhere(error):
-            raise
-        return None
+    form = sources.form_of_name(name)
+    return form if form is not None and _is_taken(form) else None
 
 
 def _is_taken(form):
@@ -184,11 +172,11 @@ def _finish(image, file, form, stand_in):
 def _opened(name):
     """Returns (the file of that name, its Form or None). A file with a form and no entry is not opened: the open would
     ask the origin."""
-    form = _form_of_name(name)
+    form = attempt_beside(_form_of_name, name)
     if form is not None:
         return sources.lazy_file(name, form), form
     file = builtins.open(name, "rb")
-    return file, _form_of(file)
+    return file, attempt_beside(_form_of, file)
 
 
 def _open_by_name(name):
@@ -205,12 +193,7 @@ def _open_by_name(name):
 
 def _known_image(form, file, name=""):
     """Returns the image if a header of this outline was parsed before; else None."""
-    try:
-        image = headers.image_of(form, file, name)
-    except Exception as error:  # Pillow meets it once more, and says it
-        if is_from_elsewhere(error):
-            raise
-        return None
+    image = attempt_beside(headers.image_of, form, file, name)
     if image is not None:
         sources.note_form(file, form)
     return image
@@ -241,14 +224,9 @@ def _open_in_turn(path, turn):
 
 def _open_by_form(file, form):
     """Returns the image of an open file, or None if Pillow is to open it."""
-    try:
-        stand_in = _stand_in(form)
-        image = _PLAIN["open"](stand_in)
-        return image if _finish(image, file, form, stand_in) else None
-    except Exception as error:
-        if is_from_elsewhere(error):
-            raise
-        return None
+    stand_in = _stand_in(form)
+    image = _PLAIN["open"](stand_in)
+    return image if _finish(image, file, form, stand_in) else None
 
 
 def _open_by_plugins(fp, mode, formats, form):
@@ -258,7 +236,7 @@ def _open_by_plugins(fp, mode, formats, form):
     try:
         image = None
         if form is not None:
-            image = _open_by_form(fp, form)
+            image = attempt_beside(_open_by_form, fp, form)
         elif mode == "r" and formats is None and isinstance(fp, _PATHS) and sources.is_ready():
             image = _open_by_path(fp)
         return image
@@ -270,7 +248,7 @@ def _open_here(fp, mode, formats):
     """Returns the image, or None if Pillow is to open it."""
     form = None
     if type(fp) is io.BufferedReader and mode == "r" and formats is None and sources.is_ready():
-        form = _form_of(fp)
+        form = attempt_beside(_form_of, fp)
         image = None if form is None else _known_image(form, fp)
         if image is not None:
             return image

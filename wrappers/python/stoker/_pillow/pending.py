@@ -13,7 +13,7 @@ from weakref import ref
 
 from PIL import Image
 
-from .._base.own import attempt, is_from_elsewhere
+from .._base.own import attempt, attempt_beside
 from . import versions
 from .plan import Plan, materialise
 
@@ -61,11 +61,7 @@ def _end(image):
     """Materialises the image, if it still is a plan."""
     plan = image.__dict__.get(versions.FIELD)
     if type(plan) is Plan:
-        try:
-            materialise(image, plan)
-        except Exception as error:  # the caller that wants the pixels gets it
-            if is_from_elsewhere(error):
-                raise
+        attempt_beside(materialise, image, plan)  # the caller that wants the pixels gets an error
 
 
 def _end_all():

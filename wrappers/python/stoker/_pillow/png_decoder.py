@@ -11,7 +11,7 @@ import threading
 from PIL import Image
 
 from .. import _core
-from .._base.own import is_from_elsewhere
+from .._base.own import attempt_beside
 from . import versions
 
 LEFT = "_PngImageFile__idat"  # the attribute with the bytes that are left of a chunk of image data
@@ -46,13 +46,7 @@ class _Decoder:
         pass
 
     def decode(self, data):
-        try:
-            done = fill(self._core, self._image)
-        except Exception as error:  # Pillow meets it once more, and says it
-            if is_from_elsewhere(error):
-                raise
-            done = False
-        if not done:
+        if not attempt_beside(fill, self._core, self._image):
             raise _Left
         return -1, 0
 

@@ -10,7 +10,7 @@ from PIL import Image, ImageFile, JpegImagePlugin
 
 from .. import _core
 from .._base.header import LARGEST_IMAGE, SPARSEST, is_likely, sampling  # noqa: F401  (a Feed takes them from here)
-from .._base.own import is_from_elsewhere, is_own
+from .._base.own import attempt_beside, is_own
 from .._store import sources
 from . import check, pending, versions
 from .plan import GreyPlan, Plan
@@ -46,12 +46,7 @@ def _take(image, parts, mode):
     reason = _other_obstacle(image)
     if reason is not None:
         return _left(reason)
-    try:
-        read = _read(image, parts)
-    except Exception as error:  # Pillow meets it once more, and says it
-        if is_from_elsewhere(error):
-            raise
-        read = None
+    read = attempt_beside(_read, image, parts)
     if read is None:
         return _left(_core.STREAM)
     source, info = read

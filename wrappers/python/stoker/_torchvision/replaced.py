@@ -12,7 +12,7 @@ import sys
 import PIL.JpegImagePlugin  # noqa: F401  (the hook waits for it, and must not meet itself half-way)
 from PIL import Image
 
-from .._base.own import attempt, is_from_elsewhere
+from .._base.own import attempt, attempt_beside
 from .._pillow import hook
 from .._pillow.plan import Plan
 from . import among, arrays, boxes, colours, exact, normalize, others, pipeline, rng, spaces, steps, tensor_tail, trees
@@ -101,16 +101,17 @@ def _replace(owner, name, new, key=None):
 
 # ---- images of a folder ----
 
+def _open_by_name(path):
+    with Image.open(path) as image:
+        return image.convert("RGB")
+
+
 def _pil_loader(path):
     """Opens an image by its name: a file with a form need not be opened. torchvision always opens the file."""
-    try:
-        if type(path) is str and hook.opens_here():  # Pillow takes more kinds of file objects than torchvision does
-            with Image.open(path) as image:
-                return image.convert("RGB")
-    except Exception as error:  # torchvision's own function raises its own error
-        if is_from_elsewhere(error):
-            raise
-    return PLAIN["pil_loader"](path)
+    image = None
+    if type(path) is str and hook.opens_here():  # Pillow takes more kinds of file objects than torchvision does
+        image = attempt_beside(_open_by_name, path)
+    return PLAIN["pil_loader"](path) if image is None else image
 
 
 # ---- data sets that hold an array ----
