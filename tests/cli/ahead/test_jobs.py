@@ -110,6 +110,19 @@ def test_a_second_run_asks_ahead(jobs, origin, data):
     assert waits < COUNT // 2
 
 
+def test_a_local_disk(jobs, plainly, scratch):
+    """Its files are read ahead in the loader's order, each once."""
+    (scratch / "data").mkdir()
+    for number in range(COUNT):
+        (scratch / "data" / str(number)).write_bytes(number.to_bytes(4, "big") * (SIZE // 4))
+    settle()
+    command = line(scratch / "data", "plain", 2, 1)
+    ran = jobs.run(command, path=scratch / "data", timeout=300)
+    assert ran.stdout == plainly(command)
+    assert read_ahead(ran) > 0 and read_ahead(ran) + ran.fills == COUNT
+    assert ran.json["bytes_origin"] == COUNT * SIZE
+
+
 def test_entries_that_were_removed(jobs, origin, data):
     """The catalogue still has them."""
     jobs.run(line(data, "plain", 2, 1), path=data, flags=["--keep"], timeout=300)
