@@ -262,16 +262,18 @@ START_TEST(a_claim_that_was_lost)
 }
 END_TEST
 
-/* A process that finds no place for a question waits for one, but not for long. */
+/* A process that finds no place for a question waits for one, but not for long: it looks each 2 ms
+ * for a second. How long that takes on a busy machine shows nothing. */
 START_TEST(no_place_to_ask)
 {
     begin();
     for (int i = 0; i < STK_SHARED_REQUEST_SLOTS; i++) {
         atomic_store(&requests.slots[i].state, 2); /* WAITING */
     }
-    int64_t began_ns = stk_clock_boottime_ns();
+    uint32_t before = atomic_load(&requests.next);
     ck_assert_int_eq(ask(STK_SHARED_REQUEST_LOOK, "yes"), STK_SHARED_REQUEST_NO);
-    ck_assert_int_lt(stk_clock_boottime_ns() - began_ns, 2 * STK_NS_PER_S);
+    uint32_t looks = atomic_load(&requests.next) - before;
+    ck_assert(looks > 1 && looks <= 502);
     ck_assert(stk_shared_requests_are_open(&requests)); /* no deadline was missed */
 }
 END_TEST
