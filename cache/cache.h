@@ -161,8 +161,9 @@ enum stk_likeness stk_cache_compare_entry(struct stk_cache *cache, const char *e
 /* ---- writes through the program ---- */
 
 /* Marks a file as written, before a call that opens it for writing, creates or truncates it: it is
- * not cached again in this run. stk_cache_unmark_written takes the mark back if the call fails. */
-void stk_cache_mark_written(struct stk_cache *cache, const struct stk_place *place,
+ * not cached again in this run. Returns true if the file had no such mark.
+ * stk_cache_unmark_written takes the mark back if the call fails. */
+bool stk_cache_mark_written(struct stk_cache *cache, const struct stk_place *place,
                             struct stk_mark *mark);
 void stk_cache_unmark_written(struct stk_cache *cache, const struct stk_mark *mark);
 /* Marks a file by its inode after such a call, for its other names. */

@@ -3,6 +3,7 @@
 
 #include "cache/cache.h"
 #include "cache/catalogue/changes.h"
+#include "cache/version/freshness.h"
 
 static void note(struct stk_cache *cache, uint64_t hash, enum stk_changes_kind kind)
 {
@@ -36,14 +37,17 @@ static void note_for_others(struct stk_cache *cache, const struct stk_root *root
     }
 }
 
-void stk_cache_mark_written(struct stk_cache *cache, const struct stk_place *place,
+bool stk_cache_mark_written(struct stk_cache *cache, const struct stk_place *place,
                             struct stk_mark *mark)
 {
+    bool first = false;
     *mark = (struct stk_mark){0, 0, 0};
     if (cache->catalogue.header != NULL) {
+        first = !stk_freshness_is_written(cache, place);
         stk_changes_note(&cache->catalogue, place->key.low, STK_WRITTEN, mark);
     }
     note_for_others(cache, place->root, STK_CHANGED);
+    return first;
 }
 
 void stk_cache_unmark_written(struct stk_cache *cache, const struct stk_mark *mark)

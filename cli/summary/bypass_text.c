@@ -7,7 +7,7 @@ const char *const bypassed_meanings[STK_BYPASS_KINDS] = {
     [STK_BYPASS_LARGE] = "above STOKER_MAX_FILE",
     [STK_BYPASS_EMPTY] = "of size 0",
     [STK_BYPASS_YOUNG] = "changed less than STOKER_MIN_AGE ago",
-    [STK_BYPASS_WRITTEN] = "opened for writing or locked in this run, or LMDB with its lock file",
+    [STK_BYPASS_WRITTEN] = "opened for writing or locked in this run, or LMDB without lock=False",
     [STK_BYPASS_CHANGED] = "changed while being read",
     [STK_BYPASS_BUDGET] = "beyond the tier's budget",
     [STK_BYPASS_MEMORY] = "memory was short",

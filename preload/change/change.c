@@ -25,7 +25,7 @@ static __attribute__((noinline)) void mark_place(struct stk_write *write, int di
         write->placed = true;
         if (place.root != NULL) {
             write->known = stk_cache_is_known(cache, &place);
-            stk_cache_mark_written(cache, &place, &write->mark);
+            write->first = stk_cache_mark_written(cache, &place, &write->mark);
         }
     }
 }
@@ -33,7 +33,7 @@ static __attribute__((noinline)) void mark_place(struct stk_write *write, int di
 void stk_write_before(struct stk_write *write, int dirfd, const char *path)
 {
     struct stk_guard guard;
-    *write = (struct stk_write){NULL, false, false, {0, 0, 0}};
+    *write = (struct stk_write){.cache = NULL};
     if (!stk_process_is_on()) {
         return;
     }

@@ -19,6 +19,7 @@ struct stk_write {
     struct stk_cache *cache; /* NULL: nothing can be concerned */
     bool placed;             /* by a covered name */
     bool known;              /* an entry of the file may be open here, by an exec or a socket */
+    bool first;              /* of the file in this run */
     struct stk_mark mark;
 };
 void stk_write_before(struct stk_write *write, int dirfd, const char *path);

@@ -92,11 +92,20 @@ static int write_file(const struct open_call *call)
 }
 
 /* Finds the database of an LMDB lock file. Returns false if there is none. */
-static bool find_lmdb_data(const struct open_call *call, char data[STK_PATH_BYTES])
+static bool find_lmdb_data(const struct open_call *call, char data[STK_PATH_BYTES],
+                           struct stat *stat)
 {
-    struct stat stat;
     return stk_path_lmdb_data(call->path, data, STK_PATH_BYTES) &&
-           stk_sys_fstatat(call->dirfd, data, &stat, 0) == 0 && S_ISREG(stat.st_mode);
+           stk_sys_fstatat(call->dirfd, data, stat, 0) == 0 && S_ISREG(stat->st_mode);
+}
+
+/* Counts a database that is not cached from now on. LMDB has opened it before the lock file, so
+ * that open was counted without this reason. */
+static void count_lmdb(const struct stk_write *write, const struct stat *stat)
+{
+    if (write->first && write->known) {
+        stk_run_count_bypass(&write->cache->run, STK_BYPASS_WRITTEN, (uint64_t)stat->st_size);
+    }
 }
 
 /* Opens an LMDB lock file. A reader of LMDB writes to that file, and learns from it which version
@@ -107,14 +116,16 @@ static bool find_lmdb_data(const struct open_call *call, char data[STK_PATH_BYTE
 static __attribute__((noinline)) int open_lmdb_lock(const struct open_call *call)
 {
     char data[STK_PATH_BYTES];
+    struct stat stat;
     struct stk_write write;
-    if (!find_lmdb_data(call, data)) {
+    if (!find_lmdb_data(call, data, &stat)) {
         return write_file(call);
     }
     stk_write_before(&write, call->dirfd, data);
     int fd = write_file(call);
     if (fd >= 0) {
         stk_write_done(&write, -1, call->dirfd, data);
+        count_lmdb(&write, &stat);
     } else {
         stk_write_failed(&write);
     }

@@ -94,6 +94,19 @@ def test_without_its_lock_file_it_is_cached(jobs, scratch, layout):
     assert opens_of_an_entry(jobs, base, True) == ["0", "False"]
 
 
+@pytest.mark.parametrize("size", SIZES)
+def test_a_job_is_told_that_the_lock_file_keeps_it_from_the_cache(jobs, scratch, size):
+    """Once for the run: LMDB opens the pages first, and later readers find them written."""
+    base = Base(scratch, "directory", SIZES[size])
+    program = "import lmdb, sys\nfor lock in map(int, sys.argv[2:]):\n" \
+              "    with lmdb.open(sys.argv[1], readonly=True, lock=bool(lock)) as base: base.begin().get(b'last')"
+    told = jobs.run([sys.executable, "-c", program, base.path, 1], path=base.root)
+    assert told.json["not_cached"].get("written") == 1 and "LMDB without lock=False" in told.said
+    assert told.json["not_cached_bytes"]["written"] == base.data.stat().st_size
+    assert jobs.run([sys.executable, "-c", program, base.path, 1, 1], path=base.root).json["not_cached"]["written"] == 2
+    assert "written" not in jobs.run([sys.executable, "-c", program, base.path, 0], path=base.root).json["not_cached"]
+
+
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_where_no_lock_file_can_be_made_it_is_cached(jobs, scratch, layout):
     """On a read-only file system LMDB goes on without a lock file."""

@@ -49,9 +49,9 @@ START_TEST(taken_back)
     stk_cache_unmark_written(&box.cache, &mark);
     ck_assert_int_eq(box_ask("file"), STK_ANSWER_HIT);
     /* Only one's own mark goes: that of another process stays. */
-    stk_cache_mark_written(&box.cache, box_place("file"), &mark);
+    ck_assert(stk_cache_mark_written(&box.cache, box_place("file"), &mark));
     struct stk_mark second;
-    stk_cache_mark_written(&box.cache, box_place("file"), &second);
+    ck_assert(!stk_cache_mark_written(&box.cache, box_place("file"), &second));
     stk_cache_unmark_written(&box.cache, &second);
     assert_written("file");
 }
