@@ -9,11 +9,12 @@ from .._store import sources
 from .library import BGR, GREY, RGB, Library, Way
 from .replaced import Builtin, request, tried
 
-# By the flags: UNCHANGED, GRAYSCALE, COLOR, ANYDEPTH | COLOR, ANYCOLOR; with IGNORE_ORIENTATION (128). COLOR_RGB (256)
-# means something else in older versions, which the self-test finds.
+# By the flags: UNCHANGED, GRAYSCALE, COLOR, ANYDEPTH | COLOR, ANYCOLOR, ANYDEPTH | ANYCOLOR; with IGNORE_ORIENTATION (128).
+# COLOR_RGB (256) means something else in older versions, which the self-test finds.
 _WAYS = {-1: Way(BGR, GREY, False), 0: Way(GREY, GREY, True), 1: Way(BGR, BGR, True), 3: Way(BGR, BGR, True),
-         4: Way(BGR, GREY, True), 128: Way(GREY, GREY, False), 129: Way(BGR, BGR, False),
-         131: Way(BGR, BGR, False), 256: Way(RGB, RGB, True), 384: Way(RGB, RGB, False)}
+         4: Way(BGR, GREY, True), 6: Way(BGR, GREY, True), 128: Way(GREY, GREY, False), 129: Way(BGR, BGR, False),
+         131: Way(BGR, BGR, False), 132: Way(BGR, GREY, False), 134: Way(BGR, GREY, False), 256: Way(RGB, RGB, True),
+         384: Way(RGB, RGB, False)}
 _LIMITS = "OPENCV_IO_MAX_IMAGE_"
 _plain = {}  # OpenCV's own functions
 _library = None
