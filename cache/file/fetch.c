@@ -63,10 +63,12 @@ static enum stk_shared_request_answer ask(struct stk_fill *fill,
                                   &fill->shared_waited_ns, &fill->check);
 }
 
+/* An open that has missed a deadline waits for no other one, even if the pause has ended since. */
 bool stk_fill_is_shared(struct stk_fill *fill)
 {
     struct stk_shared_request_spec spec;
-    return begin_now(fill, STK_SHARED_REQUEST_LOOK, &spec) &&
+    return stk_shared_requests_are_open_since(requests_of(fill), fill->opened_ns) &&
+           begin_now(fill, STK_SHARED_REQUEST_LOOK, &spec) &&
            (stk_shared_requests_spare_opens(requests_of(fill)) ||
             ask(fill, &spec) == STK_SHARED_REQUEST_YES);
 }

@@ -480,6 +480,7 @@ bool stk_cache_fetch(struct stk_cache *cache, const struct stk_place *place,
     outcome->record = stk_freshness_remember(cache, place, &look);
     struct stk_fill fill = fill_of(cache, place, outcome->record, &identity, entry);
     fill.unopened = true;
+    fill.opened_ns = stk_clock_boottime_ns();
     if (fill.record == NULL || !stk_record_get_identity(fill.record, &identity) ||
         !begin_build(&fill, outcome)) {
         return false;

@@ -69,6 +69,11 @@ bool stk_shared_requests_are_open(const struct stk_shared_requests *requests)
     return state_of(requests) == STK_SHARED_REQUESTS_OPEN;
 }
 
+bool stk_shared_requests_are_open_since(const struct stk_shared_requests *requests, int64_t at_ns)
+{
+    return stk_shared_requests_are_open(requests) && atomic_load(&requests->paused_ns) < at_ns;
+}
+
 bool stk_shared_requests_are_paused(const struct stk_shared_requests *requests)
 {
     enum stk_shared_requests_state state = state_of(requests);
@@ -122,6 +127,7 @@ void stk_shared_requests_pause(struct stk_shared_requests *requests,
     uint32_t none = STK_SHARED_REQUESTS_NONE, open = STK_SHARED_REQUESTS_OPEN;
     if (atomic_compare_exchange_strong(&requests->state, &none, why) ||
         atomic_compare_exchange_strong(&requests->state, &open, why)) {
+        atomic_store(&requests->paused_ns, stk_clock_boottime_ns());
         stk_shared_requests_count(requests, STK_SHARED_REQUESTS_PAUSES, 1);
         stk_sys_futex_wake_all(&requests->state);
     }

@@ -90,13 +90,14 @@ enum stk_shared_requests_count {
 
 struct stk_shared_requests {
     _Atomic uint32_t state;
-    _Atomic uint32_t gid;     /* the group that shares the tier; 0: none */
-    _Atomic uint32_t on_node; /* 1: the tier is on a disk of this node */
-    _Atomic uint32_t patient; /* 1: a process that queues a PUBLISH waits for a slot */
-    _Atomic uint32_t sweeps;  /* 1: the helper may still add to what is to be published */
-    _Atomic uint32_t spares;  /* 1: the last entry was there, put there with the asker's rights */
-    _Atomic uint32_t next;    /* where the search for a free slot begins */
-    _Atomic uint32_t hurry;   /* 1: the run is about to end, so the helper tries at once */
+    _Atomic uint32_t gid;      /* the group that shares the tier; 0: none */
+    _Atomic uint32_t on_node;  /* 1: the tier is on a disk of this node */
+    _Atomic uint32_t patient;  /* 1: a process that queues a PUBLISH waits for a slot */
+    _Atomic uint32_t sweeps;   /* 1: the helper may still add to what is to be published */
+    _Atomic uint32_t spares;   /* 1: the last entry was there, put there with the asker's rights */
+    _Atomic uint32_t next;     /* where the search for a free slot begins */
+    _Atomic uint32_t hurry;    /* 1: the run is about to end, so the helper tries at once */
+    _Atomic int64_t paused_ns; /* when the last pause began; 0: never */
     _Atomic uint32_t queued[2],
         idle[2]; /* for the takers of LOOK and FETCH, and for those of PUBLISH */
     _Atomic uint64_t counts[STK_SHARED_REQUESTS_COUNTS];
@@ -106,6 +107,8 @@ struct stk_shared_requests {
 /* ---- of the job ---- */
 
 bool stk_shared_requests_are_open(const struct stk_shared_requests *requests);
+/* Returns true if they are open, and no pause has begun since that time, on CLOCK_BOOTTIME. */
+bool stk_shared_requests_are_open_since(const struct stk_shared_requests *requests, int64_t at_ns);
 /* Returns true if the run has or had a shared tier. */
 bool stk_shared_requests_are_known(const struct stk_shared_requests *requests);
 /* Returns true unless a PUBLISH was refused for want of room. */

@@ -11,6 +11,7 @@
 
 #include "base/clock.h"
 #include "cache/catalogue/claim.h"
+#include "cache/file/fill.h"
 #include "cache/origin/reader.h"
 #include "cache/tier/ledger.h"
 #include "cache/version/drop.h"
@@ -337,6 +338,30 @@ START_TEST(not_a_regular_file)
     ck_assert_int_eq(box.outcome.why, STK_BYPASS_NONE);
     stk_cache_count(&box.cache, &box.outcome);
     ck_assert_uint_eq(box_counts().epochs[0][STK_COUNT_OPENS], 0);
+}
+END_TEST
+
+/* The pause may be over when the origin is open. */
+START_TEST(one_wait_for_a_shared_tier)
+{
+    UNIT_NEEDS_PRIVATE();
+    box_open();
+    box_write("file", "text");
+    ck_assert(box_open_file("file"));
+    struct stk_shared_requests *requests = stk_run_shared_requests(&box.cache.run);
+    struct stk_fill fill = {.cache = &box.cache,
+                            .place = box_place("file"),
+                            .record = box_record("file"),
+                            .opened_ns = stk_clock_boottime_ns()};
+    stk_shared_requests_open(requests);
+    atomic_store(&requests->on_node, 1);
+    atomic_store(&requests->spares, 1); /* nothing is asked */
+    ck_assert(stk_fill_is_shared(&fill));
+    stk_shared_requests_pause(requests, STK_SHARED_REQUESTS_LATE);
+    stk_shared_requests_resume(requests);
+    ck_assert(!stk_fill_is_shared(&fill));
+    fill.opened_ns = stk_clock_boottime_ns() + 1;
+    ck_assert(stk_fill_is_shared(&fill));
 }
 END_TEST
 
@@ -944,6 +969,7 @@ Suite *suite_fill(void)
     tcase_add_test(bypass, nothing_is_left_of_a_fill_that_failed);
     tcase_add_test(bypass, length_lies);
     tcase_add_test(bypass, not_a_regular_file);
+    tcase_add_test(bypass, one_wait_for_a_shared_tier);
     TCase *budget = unit_case(suite, "fill_budget");
     tcase_add_test(budget, refused_until_the_budget_is_raised);
     tcase_add_test(budget, a_full_file_system);

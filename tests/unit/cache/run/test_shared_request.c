@@ -253,6 +253,20 @@ START_TEST(stopped_again_and_again)
 }
 END_TEST
 
+/* An open that has begun before a pause asks nothing, even after it. */
+START_TEST(open_since_a_pause)
+{
+    begin();
+    int64_t before_ns = stk_clock_boottime_ns();
+    ck_assert(stk_shared_requests_are_open_since(&requests, before_ns));
+    stk_shared_requests_pause(&requests, STK_SHARED_REQUESTS_LATE);
+    ck_assert(!stk_shared_requests_are_open_since(&requests, INT64_MAX));
+    stk_shared_requests_resume(&requests);
+    ck_assert(!stk_shared_requests_are_open_since(&requests, before_ns));
+    ck_assert(stk_shared_requests_are_open_since(&requests, INT64_MAX));
+}
+END_TEST
+
 START_TEST(a_claim_that_was_lost)
 {
     begin();
@@ -483,6 +497,7 @@ Suite *suite_shared_request(void)
     tcase_add_test(tcase, a_fill_has_one_deadline);
     tcase_add_test(tcase, stopped_again_and_again);
     tcase_add_test(tcase, a_claim_that_was_lost);
+    tcase_add_test(tcase, open_since_a_pause);
     tcase_add_test(tcase, no_place_to_ask);
     tcase_add_test(tcase, a_place_to_ask_that_comes_late);
     tcase_add_test(tcase, what_is_put);
