@@ -156,6 +156,8 @@ struct stk_kernels {
                           const struct stk_float_taps *taps);
     void (*float_rows)(uint8_t *out, const float *const *rows, const float *weights, uint32_t count,
                        size_t pixels);
+    /* Makes four bytes a pixel of three, with 255 in the last. There is at least one pixel. */
+    void (*widen)(uint8_t *out, const uint8_t *in, size_t pixels);
     /* Lay out: three bytes a pixel; three planes of bytes; both as floats. */
     void (*rgb)(uint8_t *out, const uint8_t *line, size_t pixels);
     void (*planes)(uint8_t *const out[3], const uint8_t *line, size_t pixels);
@@ -205,6 +207,7 @@ stk_skip stk_plain_skip;
 stk_lockstep stk_bmi2_lockstep, stk_avx512_lockstep;
 stk_take stk_bmi2_take;
 stk_pass stk_bmi2_pass;
+void stk_avx2_widen(uint8_t *out, const uint8_t *in, size_t pixels);
 void stk_avx2_float_columns(float *const out[], const uint8_t *const *in, size_t pixels,
                             float *aside, const struct stk_float_taps *taps);
 void stk_avx2_float_rows(uint8_t *out, const float *const *rows, const float *weights,
@@ -212,6 +215,7 @@ void stk_avx2_float_rows(uint8_t *out, const float *const *rows, const float *we
 #endif
 
 /* The plain layouts, which other tables use for the rest of a row. */
+void stk_plain_widen(uint8_t *out, const uint8_t *in, size_t pixels);
 void stk_plain_rgb(uint8_t *out, const uint8_t *line, size_t pixels);
 void stk_plain_planes(uint8_t *const out[3], const uint8_t *line, size_t pixels);
 void stk_plain_float_rgb(float *out, const uint8_t *line, size_t pixels,

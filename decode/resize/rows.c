@@ -27,7 +27,7 @@ int stk_rows_open_image(struct stk_rows *rows, struct stk_workspace *workspace,
 {
     size_t pixels = region.width + slack;
     size_t end = 4 * (region.left + pixels) + STK_ROW_SLACK;
-    *rows = (struct stk_rows){.image = image, .region = region};
+    *rows = (struct stk_rows){.image = image, .region = region, .kernels = workspace->kernels};
     rows->below = end / (4 * (size_t)image->width);
     return make_band(rows, workspace, pixels);
 }
@@ -40,28 +40,15 @@ static void expand_grey(uint8_t *out, const uint8_t *in, size_t pixels)
     }
 }
 
-/* Pixels of three bytes are loaded with the first byte of the next pixel, but for the last one. */
-static void expand_rgb(uint8_t *out, const uint8_t *in, size_t pixels)
-{
-    static const uint8_t last[4] = {0, 0, 0, 255};
-    uint32_t fourth, pixel;
-    memcpy(&fourth, last, sizeof fourth);
-    for (size_t p = 0; p + 1 < pixels; p++) {
-        memcpy(&pixel, in + 3 * p, sizeof pixel);
-        pixel |= fourth;
-        memcpy(out + 4 * p, &pixel, sizeof pixel);
-    }
-    memcpy(out + 4 * (pixels - 1), in + 3 * (pixels - 1), 3);
-    out[4 * pixels - 1] = 255;
-}
-
 /* Writes a row of at least one pixel as four bytes a pixel. */
-static void expand(uint8_t *out, const uint8_t *in, uint32_t channels, size_t pixels)
+static void expand(const struct stk_rows *rows, uint8_t *out, const uint8_t *in)
 {
+    uint32_t channels = rows->image->channels;
+    size_t pixels = rows->region.width;
     if (channels == 4) {
         memcpy(out, in, 4 * pixels);
     } else if (channels == 3) {
-        expand_rgb(out, in, pixels);
+        rows->kernels->widen(out, in, pixels);
     } else {
         expand_grey(out, in, pixels);
     }
@@ -95,7 +82,7 @@ static const uint8_t *next_of_image(struct stk_rows *rows, uint8_t *aside)
     size_t y = rows->region.top + (size_t)rows->done;
     const uint8_t *row = image_row(image, y) + (size_t)rows->region.left * image->channels;
     if (!can_stay(rows, y)) {
-        expand(aside, row, image->channels, rows->region.width);
+        expand(rows, aside, row);
         row = aside;
     }
     return row;

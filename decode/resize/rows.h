@@ -14,6 +14,7 @@
 struct stk_rows {
     struct stk_jpeg *jpeg; /* this or the image is set */
     const struct stk_image *image;
+    const struct stk_kernels *kernels; /* for an image */
     struct stk_region region;
     uint8_t *band[STK_BAND_ROWS]; /* rows that are read together */
     uint32_t indent;              /* pixels before the region's first in each row */

@@ -145,6 +145,7 @@ const struct stk_kernels stk_kernels_neon = {
     .vertical = vertical,
     .float_columns = stk_plain_float_columns,
     .float_rows = stk_plain_float_rows,
+    .widen = stk_plain_widen,
     .rgb = rgb,
     .planes = planes,
     .float_rgb = stk_plain_float_rgb,

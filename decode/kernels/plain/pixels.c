@@ -104,6 +104,21 @@ static void vertical(uint8_t *out, const uint8_t *const *rows, const struct stk_
     }
 }
 
+/* Pixels are loaded with the first byte of the next one, but for the last. */
+void stk_plain_widen(uint8_t *out, const uint8_t *in, size_t pixels)
+{
+    static const uint8_t last[4] = {0, 0, 0, 255};
+    uint32_t fourth, pixel;
+    memcpy(&fourth, last, sizeof fourth);
+    for (size_t p = 0; p + 1 < pixels; p++) {
+        memcpy(&pixel, in + 3 * p, sizeof pixel);
+        pixel |= fourth;
+        memcpy(out + 4 * p, &pixel, sizeof pixel);
+    }
+    memcpy(out + 4 * (pixels - 1), in + 3 * (pixels - 1), 3);
+    out[4 * pixels - 1] = 255;
+}
+
 void stk_plain_rgb(uint8_t *out, const uint8_t *line, size_t pixels)
 {
     for (size_t p = 0; p < pixels; p++) {
@@ -172,6 +187,7 @@ const struct stk_kernels stk_kernels_c = {
     .vertical = vertical,
     .float_columns = stk_plain_float_columns,
     .float_rows = stk_plain_float_rows,
+    .widen = stk_plain_widen,
     .rgb = stk_plain_rgb,
     .planes = stk_plain_planes,
     .float_rgb = stk_plain_float_rgb,

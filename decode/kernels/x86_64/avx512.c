@@ -283,6 +283,7 @@ const struct stk_kernels stk_kernels_avx512 = {
     .vertical = vertical,
     .float_columns = stk_avx2_float_columns,
     .float_rows = stk_avx2_float_rows,
+    .widen = stk_avx2_widen,
     .rgb = rgb,
     .planes = planes,
     .float_rgb = stk_plain_float_rgb,

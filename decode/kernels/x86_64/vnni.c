@@ -210,6 +210,7 @@ const struct stk_kernels stk_kernels_vnni = {
     .vertical = vertical,
     .float_columns = stk_avx2_float_columns,
     .float_rows = stk_avx2_float_rows,
+    .widen = stk_avx2_widen,
     .rgb = stk_avx2_rgb,
     .planes = stk_avx2_planes,
     .float_rgb = stk_plain_float_rgb,
