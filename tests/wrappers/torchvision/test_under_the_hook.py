@@ -157,3 +157,12 @@ def test_a_resize_that_differs_is_left_to_torch(tell):
                             for how, more in (("plainly", env), ("hooked", env), ("hooked", {})))
     assert_no_difference(plain["outcomes"], hooked["outcomes"])
     assert 0 < hooked["lazy"] < usual["lazy"]
+
+
+def test_mixed_pipelines(tell, version):
+    """Geometry, colours, chances, a program's own transforms and tensors, in any order."""
+    count = 10000 if ALL else 500
+    plain, hooked = (tell(how, "mixed.py", count, 0) for how in ("plainly", "hooked"))
+    assert_no_difference(plain["outcomes"], hooked["outcomes"])
+    assert hooked["counts"]["tensors"] > count / 2
+    record("torchvision", "mixed pipelines", version, f"{count} pipelines", "same")

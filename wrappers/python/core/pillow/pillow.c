@@ -1,4 +1,4 @@
-/* Resizes the images that Pillow keeps in memory, from one to another without copies in between. */
+/* Carries out plans on the images that Pillow keeps in memory, without copies in between. */
 #include <stdbool.h>
 
 #include "base/clock.h"
@@ -52,6 +52,26 @@ PyObject *core_memory(PyObject *module, PyObject *arguments)
         Py_RETURN_NONE;
     }
     return PyMemoryView_FromMemory(target.data, (Py_ssize_t)target.bytes, PyBUF_WRITE);
+}
+
+/* transform_core(core, (width, height, bands), plan, out): as transform(), from a core image of
+ * mode RGB or L. */
+PyObject *core_transform_core(PyObject *module, PyObject *arguments)
+{
+    PyObject *core, *plan, *out;
+    struct image_memory memory;
+    struct plan_request request;
+    if (!PyArg_ParseTuple(arguments, "O(III)O!O", &core, &memory.width, &memory.height,
+                          &memory.bands, &PyTuple_Type, &plan, &out) ||
+        request_begin(&request, plan, out) != 0) {
+        return NULL;
+    }
+    int status = STK_DECODE_UNSUPPORTED;
+    if (find_rows(&memory, core)) {
+        struct stk_image image = image_of(&memory);
+        BY_DECODER(status, stk_transform(decoder, &image, &request.plan, &request.target));
+    }
+    return request_end(&request, status);
 }
 
 struct job {

@@ -11,15 +11,12 @@ from _thread import get_ident
 from collections import deque
 from weakref import ref
 
-from PIL import Image
-
 from .._base.own import attempt, attempt_beside
 from . import versions
 from .plan import Plan, materialise
 
 _MOST = 48
 
-_nothing = Image.Image()
 _no_image = type(None)  # called as a reference is, it gives None
 
 # Weak references, the oldest first; most are soon dead. As many go out as come in.
@@ -50,11 +47,6 @@ def new_image(image, plan):
     else:
         materialise(new, plan)
     return new
-
-
-def image_with(plan):
-    """Returns a new image with this plan, which comes from no other image."""
-    return new_image(_nothing, plan)
 
 
 def _end(image):

@@ -51,6 +51,7 @@ _OF_IMAGES = ("resize", "crop", "transpose", "convert", "split", "tobytes", "get
 # The functions that draw numbers for torchvision's transforms.
 _DRAWING = "rand", "randint", "randperm", "empty"
 
+_trusted = set()  # code that others wrote, and that is known here
 _owners = {}  # {an inspected module or class: {name: function}}
 _watched = ()  # _owners as _core.are_as_seen() takes them; a tuple, since other threads may add an owner
 _classes = {}  # {an inspected class: true if it is as torchvision made it}
@@ -66,13 +67,18 @@ def v2():
 
 
 def is_own(function):
-    """Returns true if torchvision, torch, Pillow or this package wrote the function."""
+    """Returns true if torchvision, torch, Pillow or this package wrote the function, or if it is trusted."""
     if isinstance(function, property):
         function = function.fget
     function = getattr(function, "__func__", function)
     code = getattr(getattr(function, "__wrapped__", function), "__code__", None)
-    return code is None or (code.co_filename.startswith(_HOME)
+    return code is None or code in _trusted or (code.co_filename.startswith(_HOME)
                             and function.__code__.co_filename.startswith(_HOME))
+
+
+def trust(function):
+    """Takes a function of another library's as torchvision's own."""
+    _trusted.add(function.__code__)
 
 
 def _items(dictionary):

@@ -10,13 +10,15 @@ import torch
 from PIL import Image
 
 from .. import _core
-from .._pillow import hook, pending
+from .._pillow import hook, pending, versions
 from .._pillow.plan import HWC, U8, Plan, turned_image
 from . import rng, tensor_tail
 
+_nothing = Image.Image()  # without info
+
 
 class LazyImage:
-    __slots__ = ("channels", "_plan", "_pixels", "_image", "_original", "_waits")
+    __slots__ = ("channels", "_plan", "_pixels", "_image", "_original", "_parent", "_waits")
 
     def __init__(self, plan, channels=3, pixels=None, image=None, original=None, waits=False):
         self._plan = plan  # the noted operations: on a JPEG, if the plan has a source,
@@ -24,6 +26,7 @@ class LazyImage:
         self._image = image  # or on an image of Pillow's
         self.channels = channels
         self._original = original  # the image to return while nothing was noted
+        self._parent = original  # the image whose info a new one gets
         self._waits = waits  # true for an image of Pillow's that waits as a plan
 
     @property
@@ -56,6 +59,8 @@ class LazyImage:
             if geometry is not None:
                 self._changes()
                 self._plan = Plan(self._plan.source, *geometry)
+            if any(len(step) > 5 for step in steps[before:at]):
+                self._parent = None  # Pillow's padded image has no info
             if rest is not None:
                 self._do(rest, steps[at - 1])
         return at
@@ -65,6 +70,7 @@ class LazyImage:
         if len(rest) == 4:
             fill = step[5] if len(step) > 5 else 0
             self._become(_padded(self.pixels(), rest, fill))
+            self._parent = None
         else:
             self._become(self.pixels())
             self._plan = self._plan.resized(*rest)
@@ -90,8 +96,22 @@ class LazyImage:
         if self._original is not None:
             return self._original
         if self._waits:
-            return pending.image_with(self._plan.again())
-        return Image.frombuffer(self.mode, self.size, self.pixels().tobytes(), "raw", self.mode, 0, 1).copy()
+            return pending.new_image(self._parent or _nothing, self._plan.again())
+        return self._image_of_core() or self._image_of_pixels()
+
+    def _image_of_core(self):
+        """Returns the image that is made of an image's core image, or None if that cannot be done."""
+        if self._image is None or self.channels != 3:
+            return None
+        core = versions.empty_core(self.size)
+        memory = _core.memory(core, self.size)
+        if memory is None or not self._make_of_core((4, HWC, U8, None), memory):
+            return None
+        return (self._parent or _nothing)._new(core)
+
+    def _image_of_pixels(self):
+        image = Image.frombuffer(self.mode, self.size, self.pixels().tobytes(), "raw", self.mode, 0, 1)
+        return (self._parent or _nothing)._new(image.im.copy())
 
     def tensor(self, tail):
         """Returns the tensor that a chain of transforms (tensor_tail.py) makes of the result."""
@@ -123,10 +143,19 @@ class LazyImage:
             if type(status) is not int:
                 return
             self._leave_to_pillow()
+        if self._image is not None and self._make_of_core(end, out):
+            return
         pixels, plan = self._cut()
         shape = (pixels.shape[1], pixels.shape[0], self.channels)
         if type(_core.transform(pixels, shape, plan.request(*end, self.resizer()), out)) is int:
             raise MemoryError
+
+    def _make_of_core(self, end, out):
+        """Makes the result of an image's core image. Returns false if that cannot be done."""
+        image = self._image
+        image.load()
+        core, shape = image.im, (*image.size, self.channels)
+        return type(core) is versions.CORE and type(_core.transform_core(core, shape, self.request(end), out)) is not int
 
     def _leave_to_pillow(self):
         """Lets Pillow decode a JPEG that is not as its header says, with Pillow's errors and warnings."""
@@ -173,7 +202,12 @@ def of_image(image):
 
 def of_loaded(image):
     """Returns a lazy image of a Pillow image that was never a file, so that nothing can fail; else None."""
-    return of_image(image) if type(image) is Image.Image else None
+    return of_image(image) if type(image) is Image.Image and not _is_bomb(image.size) else None
+
+
+def _is_bomb(size):
+    """Returns true for an image of which Pillow warns."""
+    return Image.MAX_IMAGE_PIXELS is not None and size[0] * size[1] > Image.MAX_IMAGE_PIXELS
 
 
 def of_waiting(image):
@@ -181,8 +215,7 @@ def of_waiting(image):
     if not tensor_tail.is_pillows(image):
         return None
     plan = hook.unused_plan(image)
-    if plan is None or Image.MAX_IMAGE_PIXELS is not None and (
-            plan.size[0] * plan.size[1] > Image.MAX_IMAGE_PIXELS):  # Pillow would warn of it
+    if plan is None or _is_bomb(plan.size):
         return None
     return LazyImage(plan, original=image, waits=True)
 

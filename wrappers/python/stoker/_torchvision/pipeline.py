@@ -57,7 +57,7 @@ def _noted(transforms, at, image, end, is_kept):
         each = found[at] if at < len(found) else NOTHING
         if each.step is not None:
             if not isinstance(image, LazyImage):
-                image = lazy_images.of_waiting(image) or (is_kept and _of_memory(image, found[at:])) or image
+                image = lazy_images.of_waiting(image) or (is_kept and _of_memory(image)) or image
             noted = image.note(_steps(found[at:], image.step)) if isinstance(image, LazyImage) else 0
             if noted:
                 at += noted
@@ -71,13 +71,9 @@ def _noted(transforms, at, image, end, is_kept):
     return _ended(image, end), at
 
 
-def _of_memory(image, found):
-    """Returns the lazy image of a tensor, or of an image of Pillow's in memory if a chain that makes a tensor follows the
-    steps. (An image that is made of it would lack the info.) Otherwise None."""
-    lazy = lazy_tensors.of_tensor(image)
-    if lazy is None and next((each for each in found if each.step is None), NOTHING).start is not None:
-        lazy = lazy_images.of_loaded(image)
-    return lazy
+def _of_memory(image):
+    """Returns the lazy image of a tensor, or of an image of Pillow's in memory; else None."""
+    return lazy_tensors.of_tensor(image) or lazy_images.of_loaded(image)
 
 
 class Analysis:

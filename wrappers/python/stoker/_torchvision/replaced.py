@@ -60,6 +60,14 @@ def install_v2():
             _replace(v2.functional._misc, boxes.NAME, _boxes_mask, "boxes_mask")
 
 
+def install_timm():
+    """Called once timm.data.transforms has been imported."""
+    install()
+    kind = getattr(sys.modules["timm.data.transforms"], "MaybeToTensor", None)
+    if is_wanted() and isinstance(kind, type):
+        tensor_tail.know_timm(kind)
+
+
 def install_loader():
     """Called once torchvision.datasets.folder has been imported."""
     if is_wanted() and "pil_loader" not in PLAIN:

@@ -27,7 +27,7 @@ def knows(kind):
 
 def step_of(transform):
     """Returns the step of a transform as it is now, or None: the transform is called as it is. The step is (kind, filter,
-    height, width, values), and for a crop that may reach beyond the image the colour of what it finds there."""
+    height, width, values), and for a crop of a padded image the colour of what is beyond the image."""
     return _finder_of(type(transform))(transform)
 
 
@@ -161,7 +161,8 @@ def _crop_padded(transform, kind, padding):
     if (size is None or edges is None or fill is None or transform.pad_if_needed
             or (any(edges) and transform.padding_mode != "constant")):
         return None
-    return kind, 0, *size, (*edges, fill[1], 0), fill[0]
+    step = kind, 0, *size, (*edges, fill[1], 0)
+    return step if padding is None else (*step, fill[0])
 
 
 # ---- which step is whose ----

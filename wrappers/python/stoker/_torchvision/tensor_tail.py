@@ -19,6 +19,7 @@ from .exact import T
 
 _CHANNELS = {"RGB": 3, "L": 1}
 _CPU = torch.device("cpu")
+_MOST_NUMBERS = 4  # of a tensor of means
 _MOST = 64  # chains that are remembered
 
 
@@ -62,12 +63,21 @@ class TensorTail:
 # ---- the transforms of a chain, and keys that differ if two of a class do ----
 
 def _numbers(values):
+    """Returns a key of these means or deviations, or None if torchvision is to use them."""
+    if type(values) is torch.Tensor:
+        return _tensor_numbers(values)
     if type(values) not in (list, tuple):
         return None
     for value in values:
         if type(value) is not float and type(value) is not int:
             return None
     return tuple(values)
+
+
+def _tensor_numbers(values):
+    if values.device.type != "cpu" or values.requires_grad or values.numel() > _MOST_NUMBERS:
+        return None
+    return values.dtype, tuple(values.shape), *values.flatten().tolist()
 
 
 def _normalize_key(transform):
@@ -110,6 +120,20 @@ def know_v2():
         _add(_links, module, ("ToImage", "ToPureTensor"), _no_key)
         _add(_links, module, ("Normalize",), _normalize_key)
         _add(_links, module, ("ConvertImageDtype", "ToDtype"), _dtype_key)
+
+
+# All names that the code of timm's MaybeToTensor uses: it makes a tensor of what is none. A version that uses others does
+# more than is known here.
+_TIMMS_NAMES = {"isinstance", "torch", "Tensor", "F", "to_tensor"}
+
+
+def know_timm(kind):
+    """Takes timm's class into account that is torchvision's ToTensor for images."""
+    call = kind.__dict__.get("__call__")
+    code = getattr(call, "__code__", None)
+    if code is not None and _TIMMS_NAMES.issuperset(code.co_names) and call.__globals__.get("F") is exact.F:
+        exact.trust(call)
+        _starts[kind] = _no_key
 
 
 def knows(kind):

@@ -16,6 +16,7 @@ if os.environ.get("STOKER_DECODE") != "off":
                        "torchvision.datasets.folder": ("_torchvision.replaced", "install_loader"),
                        "torchvision.datasets.cifar": ("_torchvision.replaced", "install_arrays"),
                        "torchvision.transforms.autoaugment": ("_torchvision.replaced", "install_spaces"),
+                       "timm.data.transforms": ("_torchvision.replaced", "install_timm"),
                        "transformers.image_processing_backends": ("_transformers.processors", "install"),
                        "torchvision.io.image": ("_decoders.torchvision_io", "install"),
                        "cv2": ("_decoders.opencv", "install")})
