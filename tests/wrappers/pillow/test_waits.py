@@ -62,6 +62,14 @@ def test_what_was_only_opened_is_left_alone(told):
     assert epochs == [3, 3, 0]
 
 
+def test_several_uses_are_expected(told):
+    """After eight images in a row. Then of 32 images one waits, and one crop of that ends it."""
+    first, then, around, *rest = told["used_several_times"]
+    assert first == [2] * 8 and set(then) == {1}
+    assert sorted(around) == [1, 1, 1, 2], around
+    assert rest == [[1], [1, 1], [1] * 28, [2]]
+
+
 def test_what_is_thrown_away_is_never_decoded(told):
     assert told["thrown_away"] == 0
 

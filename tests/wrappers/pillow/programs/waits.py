@@ -156,6 +156,21 @@ def thrown_away():
     return decoded(work)[1]
 
 
+def crops(count, images=1):
+    """Takes so many crops of each of some images. Returns how many images each was decoded as."""
+    def work(image):
+        for _ in range(count):
+            image.crop((2, 2, 40, 30)).tobytes()
+    return [decoded(work, opened().convert("RGB"))[1] for _ in range(images)]
+
+
+@case
+def used_several_times():
+    """Eight images of two crops, then some more; one of which only one crop is taken at times, and then always."""
+    crops(1)
+    return crops(2, 8), crops(2, 23), crops(2, 4), crops(1), crops(2, 2), crops(1, 28), crops(2, 1)
+
+
 @case
 def damaged():
     """Only the caller that wants the pixels gets an error."""

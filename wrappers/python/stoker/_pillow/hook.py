@@ -13,7 +13,7 @@ from PIL import Image, ImageFile, JpegImagePlugin
 from .._base import ending
 from .._base.own import attempt, is_own
 from .._store import setting
-from . import callers, check, operations, ordinary, pending, take, versions
+from . import again, callers, check, operations, ordinary, pending, take, versions
 from .pending import new_image
 from .plan import FILTERS, TURNS, Access, GreyPlan, Plan, reference, materialise
 
@@ -55,19 +55,21 @@ def _taken_plan(image, mode="RGB"):
     return plan
 
 
-def unused_plan(image):
-    """Returns the image's plan if no other image was made of it yet. A plan that was used before is materialised."""
+def unused_plan(image, is_copy=False):
+    """Returns the image's plan if no other image was made of it yet. From the second use on pixels are cheaper, as for a
+    script that takes several crops of each image. They are made, also where a second use is expected of the image.
+    Nothing is expected of one that is copied."""
     plan = _plan_of(image)
-    if plan is not None and plan.used:
-        _materialise(image, plan)
-        return None
-    return plan
+    if plan is None or not plan.used and (is_copy or not again.is_expected(plan)):
+        return plan
+    again.note()
+    _materialise(image, plan)
+    return None
 
 
-def first_use(image):
-    """Returns the plan at its first use. From the second use on pixels are cheaper, as for a script that takes several
-    crops of each image."""
-    plan = unused_plan(image)
+def first_use(image, is_copy=False):
+    """Returns the plan at its first use, as unused_plan()."""
+    plan = unused_plan(image, is_copy)
     if plan is not None:
         plan.used = True
     return plan
@@ -169,7 +171,7 @@ def _or_pillows(name, ours):
 # ---- what can be part of a plan: each function returns None where Pillow is to do it ----
 
 def _copied(image):
-    plan = first_use(image)
+    plan = first_use(image, True)
     return None if plan is None else new_image(image, plan.again())
 
 

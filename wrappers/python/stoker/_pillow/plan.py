@@ -1,7 +1,7 @@
 """Plans: the crop, resize and flip of a JPEG, in the place of a Pillow image's core image.
 
-A plan does not change, but for two notes: `used` is set when another image was made of it, and `cell` gets the
-ordinary core image once it is wanted. Each image has a plan of its own.
+A plan does not change, but for notes: `used` is set when another image was made of it, `is_counted` when again.py has
+counted it, and `cell` gets the ordinary core image once it is wanted. Each image has a plan of its own.
 """
 
 from PIL import Image
@@ -25,7 +25,8 @@ U8, F32 = 0, 1
 
 
 class Plan:
-    __slots__ = ("source", "crop", "target", "window", "size", "filter", "flip", "turn", "used", "cell")
+    __slots__ = ("source", "crop", "target", "window", "size", "filter", "flip", "turn", "used",
+                 "is_counted", "cell")
 
     # Attributes of a core image that Pillow's own Python code reads without wanting pixels.
     mode = "RGB"
@@ -42,12 +43,15 @@ class Plan:
         self.turn = turn  # of the whole image, before all else (TURNS)
         self.size = target if window is None else (window[2] - window[0], window[3] - window[1])
         self.used = False
+        self.is_counted = True  # only images as a whole are counted
         self.cell = {"core": None}
 
     @classmethod
     def whole(cls, source, size, turn=0):
         """Returns the plan of a whole image as it is, or turned."""
-        return cls(source, (0, 0) + size, size, 0, 0, None, turn)
+        plan = cls(source, (0, 0) + size, size, 0, 0, None, turn)
+        plan.is_counted = False
+        return plan
 
     @property
     def geometry(self):
@@ -63,7 +67,9 @@ class Plan:
         return Plan(source, crop, self.target, self.filter, self.flip, self.window)
 
     def again(self):
-        return Plan(self.source, *self.geometry)
+        plan = Plan(self.source, *self.geometry)
+        plan.is_counted = self.is_counted
+        return plan
 
     def turned(self, turn):
         """Returns the plan of the whole turned image, or None if this is not the plan of an image as it is."""
