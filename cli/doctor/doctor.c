@@ -1,12 +1,17 @@
 #include "cli/doctor/doctor.h"
 
+#include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/options.h"
+#include "cli/out/break_text.h"
+#include "cli/out/sanitise.h"
 #include "cli/out/say.h"
+#include "cli/out/screen.h"
 
 enum { MOST_PATHS = 16 };
 
@@ -49,6 +54,19 @@ static void show_json(const struct doctor *doctor, enum level level, const char 
     json_end(doctor->json);
 }
 
+/* Writes a finding, in rows of the terminal if it goes to one. */
+static void say_finding(const char *word, const char *check, char *text)
+{
+    enum { INDENT = 24 };
+    unsigned columns = UINT_MAX, rows;
+    if (isatty(STDOUT_FILENO)) {
+        screen_size(&columns, &rows);
+    }
+    printf("%-8s %-14s ", word, check);
+    break_text(stdout, sanitise_line(text), columns, INDENT, INDENT);
+    putchar('\n');
+}
+
 static void show(struct doctor *doctor, enum level level, const char *fix, const char *format,
                  va_list values)
 {
@@ -60,7 +78,7 @@ static void show(struct doctor *doctor, enum level level, const char *fix, const
     if (doctor->json != NULL) {
         show_json(doctor, level, text, fix);
     } else {
-        say_line(stdout, "%-8s %-14s %s", words[level], doctor->now, text);
+        say_finding(words[level], doctor->now, text);
     }
     if (doctor->json == NULL && fix != NULL) {
         say_line(stdout, "%-8s %-14s to %s it: %s", "", "", level == ADVICE ? "change" : "mend",

@@ -6,11 +6,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/out/break_text.h"
 #include "cli/out/sanitise.h"
 #include "cli/out/say.h"
 
 #define MOST   64
-#define INDENT "    " /* of the continuation of a broken line */
+#define INDENT 4 /* of the continuation of a broken line */
 
 static struct summary_line {
     enum weight weight;
@@ -19,35 +20,6 @@ static struct summary_line {
     char *text; /* broken already */
 } lines[MOST];
 static unsigned count;
-
-static void write_word(FILE *out, const char *word, unsigned length)
-{
-    for (unsigned i = 0; i < length; i++) {
-        fputc(word[i] == *LINES_KEEP ? ' ' : word[i], out);
-    }
-}
-
-/* Breaks between words. Returns the number of rows. */
-static unsigned break_into(FILE *out, const char *text)
-{
-    unsigned rows = 1, column = 0;
-    while (*text != '\0') {
-        unsigned blanks = (unsigned)strspn(text, " ");
-        unsigned word = (unsigned)strcspn(text + blanks, " ");
-        if (column > 0 && column + blanks + word > LINES_COLUMNS) {
-            fputs("\n" INDENT, out);
-            column = sizeof INDENT - 1;
-            rows++;
-        } else {
-            fprintf(out, "%*s", (int)blanks, "");
-            column += blanks;
-        }
-        write_word(out, text + blanks, word);
-        column += word;
-        text += blanks + word;
-    }
-    return rows;
-}
 
 void lines_let_break(char *text)
 {
@@ -68,7 +40,7 @@ void lines_add(enum weight weight, const char *format, ...)
     if (out == NULL) {
         die("out of memory");
     }
-    unsigned rows = break_into(out, sanitise_line_but(text, *LINES_KEEP));
+    unsigned rows = break_text(out, sanitise_line_but(text, *LINES_KEEP), LINES_COLUMNS, INDENT, 0);
     fclose(out);
     free(text);
     if (count < MOST) {

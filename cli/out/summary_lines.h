@@ -4,6 +4,8 @@
 
 #include <stdio.h>
 
+#include "cli/out/break_text.h"
+
 #define LINES_MOST    12 /* rows that are usual */
 #define LINES_ALL     0
 #define LINES_COLUMNS 80
@@ -12,7 +14,7 @@
 enum weight { HEAD, EPOCHS, LOSSES, TIMES, CACHES, PARTS, DETAILS };
 
 /* A blank at which a line is not broken: text to be copied stays in one piece. */
-#define LINES_KEEP "\1"
+#define LINES_KEEP BREAK_KEEP
 
 /* Adds a line, without its newline. A long line is broken at blanks, and never within a word. */
 void lines_add(enum weight weight, const char *format, ...) __attribute__((format(printf, 2, 3)));

@@ -66,9 +66,11 @@ static void put_title(FILE *out)
     if (figures->read_bytes > 0) {
         fprintf(out, ", %.1f%% of %s from the cache:", figures_percent(figures),
                 size_text(size, figures->read_bytes));
-    } else {
+    } else if (opens > 0) {
         fprintf(out, ", %.1f%% of %" PRIu64 " %s from the cache:", figures_percent(figures), opens,
                 plural(opens, "open", "opens"));
+    } else {
+        fprintf(out, ", nothing opened:");
     }
     put_words(out, run.outside ? asked->spelled : asked->command);
 }

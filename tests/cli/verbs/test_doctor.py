@@ -1,10 +1,14 @@
 """stoker doctor: what it finds where something is wrong, and what it says mends it."""
 
+import fcntl
 import json
 import os
+import pty
 import re
+import struct
 import subprocess
 import sys
+import termios
 
 import pytest
 
@@ -44,6 +48,18 @@ def test_where_nothing_is_wrong(doctor, jobs, scratch):
     assert str(scratch) in findings["data set"][0]["text"]
     lines = jobs.stoker("doctor", scratch).stdout.splitlines()
     assert any(re.match(r"ok +shared memory +/dev/shm: 256 MiB", line) for line in lines)
+
+
+def test_lines_are_broken_at_the_terminals_width(jobs, scratch):
+    ours, terminal = pty.openpty()
+    fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 60, 0, 0))
+    subprocess.run([jobs.build / "stoker", "doctor", scratch], stdout=terminal, check=False)
+    os.close(terminal)
+    rows = os.read(ours, 1 << 16).decode().split("\r\n")
+    os.close(ours)
+    to_copy = [row for row in rows if re.match(" {24}to (change|mend) it: ", row)]
+    assert all(len(row) <= 60 or row in to_copy or " " not in row[24:] for row in rows), rows
+    assert any(row.startswith(" " * 24) and row not in to_copy for row in rows)
 
 
 def test_a_small_shared_memory(build, scratch, doctor):
