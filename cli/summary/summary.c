@@ -194,11 +194,13 @@ static void add_bytes(const struct figures *figures)
 {
     char cache[STK_SIZE_TEXT], origin[STK_SIZE_TEXT];
     bool blocks = figures->counts->blocks[STK_BLOCK_READS] > 0;
+    /* The command's own reading; beside reads by blocks it has a line of its own. */
+    uint64_t finished = blocks ? 0 : figures->session->finished.bytes;
     if (figures->total[STK_COUNT_BYTES_ORIGIN] + figures->total[STK_COUNT_BYTES_CACHE] == 0) {
         return;
     }
     lines_add(PARTS, "  %s: %s from storage, %s from the cache", blocks ? "whole files" : "files",
-              size_text(origin, figures->total[STK_COUNT_BYTES_ORIGIN]),
+              size_text(origin, figures->total[STK_COUNT_BYTES_ORIGIN] + finished),
               size_text(cache, figures->total[STK_COUNT_BYTES_CACHE]));
 }
 

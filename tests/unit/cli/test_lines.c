@@ -183,6 +183,18 @@ START_TEST(a_large_file_that_is_mapped)
 }
 END_TEST
 
+/* The command read it from storage, and the job from the cache. */
+START_TEST(a_large_file_that_the_command_finished)
+{
+    made_opens(0, 1, 1, 0);
+    made.counts.epochs[0][STK_COUNT_BYTES_CACHE] = 2048;
+    made.session.finished = (struct finisher_figures){.files = 1, .bytes = 2048};
+    assert_lines("  files: 2.0 KiB from storage, 2.0 KiB from the cache\n");
+    made.counts.blocks[STK_BLOCK_READS] = 1; /* blocks have lines of their own */
+    assert_lines("  whole files: 0 B from storage, 2.0 KiB from the cache\n");
+}
+END_TEST
+
 START_TEST(one_file_that_was_filled_ahead)
 {
     made_opens(0, 1, 1, 0);
@@ -271,6 +283,7 @@ Suite *suite_lines(void)
     tcase_add_test(lines, why_opens_were_not_served);
     tcase_add_test(lines, a_large_file_that_is_read_by_blocks);
     tcase_add_test(lines, a_large_file_that_is_mapped);
+    tcase_add_test(lines, a_large_file_that_the_command_finished);
     tcase_add_test(lines, one_file_that_was_filled_ahead);
     tcase_add_test(lines, what_reading_ahead_waited_for);
     tcase_add_test(lines, ten_lines_of_eighty_columns);
