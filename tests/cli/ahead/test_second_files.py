@@ -4,6 +4,7 @@ the first samples."""
 import functools
 import os
 import pathlib
+import signal
 import sys
 
 import pytest
@@ -11,6 +12,7 @@ import pytest
 from origin import settle
 from stoker._torch.name_lists import Names
 from stoker._torch.opened import beside_list
+from stoker._torch.order import call
 
 PROGRAM = pathlib.Path(__file__).parent / "programs/second_files.py"
 COUNT, SIZE = 300, 20000
@@ -74,3 +76,22 @@ def test_paths_of_a_sample(tmp_path):
     assert beside_list([images], 1, opened) == [f"{tmp_path}/link/a1", f"{tmp_path}/real/m1", f"{tmp_path}/real/x"]
     assert beside_list([images, masks], 1, opened) == [f"{tmp_path}/link/a1", f"{tmp_path}/real/x"]
     assert beside_list([images], 0, opened) is None
+
+
+@pytest.mark.parametrize("name", ["a\0b", "\ud800"])
+def test_a_name_that_no_file_can_have(name):
+    """Python's own functions of paths raise an error, which is not the program's."""
+    names = Names(2, lambda indices: [name for _ in indices])
+    assert call(beside_list, [names], 1, b"/opened\0") is None
+
+
+def test_an_error_of_a_signal_handler_passes():
+    """Links are looked up in storage, which may hang: a program that gives itself so much time gets its error."""
+    def be_late(*_):
+        raise TimeoutError("too late")
+    before = signal.signal(signal.SIGUSR1, be_late)
+    try:
+        with pytest.raises(TimeoutError):
+            call(signal.raise_signal, signal.SIGUSR1)
+    finally:
+        signal.signal(signal.SIGUSR1, before)

@@ -7,7 +7,7 @@ the order: the first difference ends it.
 import sys
 from array import array
 
-from .._base.own import is_own
+from .._base.own import attempt_beside
 from .plain import is_plain
 from .sender import BLOCK
 
@@ -17,12 +17,11 @@ _PROBES = 64  # ORDER_PROBES of cli/ahead/orders/order.h
 
 
 def call(function, *arguments):
-    """Calls a function of ours. If it fails, also for want of memory, nothing is read ahead."""
+    """Calls a function of ours. If it fails, or what it calls of Python's library, also for want of memory, nothing is read
+    ahead."""
     try:
-        return function(*arguments)
-    except Exception as error:
-        if not (is_own(error) or isinstance(error, (MemoryError, OSError))):
-            raise
+        return attempt_beside(function, *arguments)
+    except MemoryError:
         return None
 
 
