@@ -17,6 +17,7 @@ struct beside {
     struct guess guesses[GUESSES];
     struct name_rule rules[BESIDE_RULES];
     bool refuted[BESIDE_RULES];
+    unsigned vain[BESIDE_RULES];
     unsigned count;
 };
 
@@ -123,6 +124,20 @@ size_t beside_path(uint64_t dataset, unsigned rule, const char *listed, char pat
         name_rule_apply(&beside->rules[rule], listed, path);
     }
     return strlen(path) + 1;
+}
+
+unsigned beside_vain(uint64_t dataset, unsigned rule)
+{
+    const struct beside *beside = find(dataset);
+    return beside != NULL ? beside->vain[rule] : 0;
+}
+
+void beside_note_vain(uint64_t dataset, unsigned rule, uint64_t files)
+{
+    struct beside *beside = find(dataset);
+    if (beside != NULL) {
+        beside->vain[rule] += (unsigned)files;
+    }
 }
 
 void beside_refute(uint64_t dataset, unsigned rule)

@@ -25,5 +25,9 @@ unsigned beside_rules(uint64_t dataset);
 /* Writes the path that follows from a listed one. Returns its bytes with the zero: 1 if none
  * follows, or if the rule was guessed wrongly. */
 size_t beside_path(uint64_t dataset, unsigned rule, const char *listed, char path[STK_PATH_BYTES]);
+/* Returns how many files were read by a rule and not opened, in passes that are over. */
+unsigned beside_vain(uint64_t dataset, unsigned rule);
+/* Notes so many more of them. */
+void beside_note_vain(uint64_t dataset, unsigned rule, uint64_t files);
 /* Notes that no sample opens the files of a rule. It is never used again. */
 void beside_refute(uint64_t dataset, unsigned rule);

@@ -269,6 +269,17 @@ bool order_begins_amid(const struct order *order)
     return order_is_of_tree(order) || order->leader != NULL;
 }
 
+static uint64_t count_probes(const struct order *order)
+{
+    if (order->dataset != 0) {
+        return sample_files_probes(sample_files_of(order->dataset));
+    }
+    if (order->leader == NULL) {
+        return order->taken;
+    }
+    return order->taken - order->skipped + beside_vain(order->leader->list_of, order->rule);
+}
+
 static bool may_go_on(const struct order *order)
 {
     uint64_t read = order->taken - order->skipped;
@@ -280,10 +291,7 @@ static bool may_go_on(const struct order *order)
         return read < SHARDS_FIRST + SHARDS_EACH * order->opened &&
                read < SHARDS_AHEAD + order->opened;
     }
-    uint64_t probes = order->dataset != 0     ? sample_files_probes(sample_files_of(order->dataset))
-                      : order->leader != NULL ? read
-                                              : order->taken;
-    return order->believed || probes < ORDER_PROBES;
+    return order->believed || count_probes(order) < ORDER_PROBES;
 }
 
 bool order_is_empty(const struct order *order)
@@ -389,6 +397,16 @@ void order_judge(struct order *order, struct stk_run *run)
     order->failed = order->failed || (order->missed >= PROVEN && order->missed > order->opened);
 }
 
+/* Returns how many files were read and not opened, though the loader is done with them. Some may
+ * still be on their way. */
+static uint64_t count_vain(const struct order *order)
+{
+    uint64_t read = order->taken - order->skipped;
+    uint64_t wanted = order->taken > order->done ? order->taken - order->done : 0;
+    uint64_t rest = read > wanted ? read - wanted : 0;
+    return rest > order->opened ? rest - order->opened : 0;
+}
+
 void order_judge_rule(const struct order *order)
 {
     unsigned missed = order->missed;
@@ -398,5 +416,8 @@ void order_judge_rule(const struct order *order)
     }
     if (order->leader != NULL && missed >= PROVEN && missed > order->opened) {
         beside_refute(order->leader->list_of, order->rule);
+    }
+    if (order->leader != NULL && !order->believed) {
+        beside_note_vain(order->leader->list_of, order->rule, count_vain(order));
     }
 }

@@ -112,6 +112,6 @@ uint64_t order_lead(const struct order *order, uint64_t number);
 /* Looks which probes the job has opened by now. Sends a byte to the loader once the order is
  * believed. */
 void order_judge(struct order *order, struct stk_run *run);
-/* Refutes the rule of an order that goes beside another one and ends, if the job has not opened
- * what the loader is done with. */
+/* Judges the rule of an order that goes beside another one and ends. If the job has not opened what
+ * the loader is done with, the rule is refuted, or has fewer probes left for later passes. */
 void order_judge_rule(const struct order *order);

@@ -63,7 +63,7 @@ def test_masks_that_are_opened_no_more(run):
     """The rule is wrong for all other samples: at most 64 masks are read in vain, in all epochs."""
     ran = run("few", 2, 3)
     masks = ran.json["bytes_origin"] // SIZE - COUNT
-    assert 2 * 8 <= masks <= 2 * 8 + 64
+    assert 2 * 6 <= masks <= 2 * 6 + 64
 
 
 def test_paths_of_a_sample(tmp_path):

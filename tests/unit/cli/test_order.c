@@ -436,6 +436,28 @@ START_TEST(a_rule_that_is_wrong)
 }
 END_TEST
 
+/* A pass ends while files are on their way, so they are not reported. Four of them may be opened in
+ * a later pass. */
+START_TEST(a_rule_has_its_probes_once)
+{
+    char path[STK_PATH_BYTES];
+    begin_list(0, 20, 8);
+    for (unsigned i = 0; i < ORDER_PROBES; i++) {
+        order_take(&beside, path);
+    }
+    ck_assert(!order_has_next(&beside));
+    add_list(ORDER_PROBES - 4, 160, 8);
+    ck_assert(order_follow(&beside));
+    order_judge_rule(&beside);
+    order_end(&beside);
+    order.followed = 0; /* as in another pass */
+    order_begin_beside(&beside, &order, dup(order.fd));
+    ck_assert(order_follow(&beside));
+    ck_assert_uint_eq(take_beside(true), 4);
+    end_list();
+}
+END_TEST
+
 /* ---- samples of a data set ---- */
 
 /* Adds that a loader is going to ask for samples. */
@@ -546,6 +568,7 @@ Suite *suite_order(void)
     tcase_add_test(all, files_that_do_not_follow_from_a_list);
     tcase_add_test(all, a_rule_that_holds);
     tcase_add_test(all, a_rule_that_is_wrong);
+    tcase_add_test(all, a_rule_has_its_probes_once);
     tcase_add_test(all, files_that_samples_have_opened);
     tcase_add_test(all, samples_that_have_opened_nothing);
     tcase_add_test(all, samples_that_do_not_come_again);
