@@ -364,11 +364,12 @@ static enum removal_user end_run_user_locked(struct stk_catalogue *catalogue, co
     return kept ? REMOVAL_USER_KEPT : runs ? REMOVAL_USER_USED : REMOVAL_USER_GONE;
 }
 
+/* A process in a user namespace names its home for the user that it is there. */
 enum removal_user removal_end_run_user(const char *home)
 {
     static struct stk_catalogue catalogue;
     enum removal_user end = REMOVAL_USER_USED;
-    int lock = removal_is_allowed(home) ? lock_take(home, 0) : -EPERM;
+    int lock = stk_home_check(home) == 0 ? lock_take(home, 0) : -EPERM;
     if (lock >= 0 && stk_catalogue_open(&catalogue, home, false) == 0) {
         end = end_run_user_locked(&catalogue, home);
         stk_catalogue_close(&catalogue);

@@ -60,6 +60,12 @@ def test_a_root_that_reads_too(jobs, data, names):
     assert "2 opens of 1 file, 50.0%" in ran.said and f"user {USER}, which" in ran.said
 
 
+def test_a_user_who_is_root_in_a_namespace(jobs, data, names):
+    """Its cache is named for the user that it is there."""
+    ran = run(jobs, data, script=f"unshare --user --map-root-user sh -c '{READ}' \"$0\"")
+    assert ran.stdout == 2 * CONTENT and names() == [], ran.said
+
+
 def test_two_users(jobs, data, names):
     other = " ".join(AS_USER).replace(str(USER), "15002")
     script = f"{' '.join(AS_USER)} cat \"$0/file\"; {other} cat \"$0/file\""
