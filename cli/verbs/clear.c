@@ -217,14 +217,12 @@ int verb_clear(char **arguments)
     if (arguments[0] == NULL) {
         return clear_all(tier);
     }
+    bool dead = strcmp(arguments[0], "--dead") == 0;
+    if (arguments[0][0] == '-' && !dead) {
+        die_of_option(arguments[0], "");
+    }
     if (arguments[1] != NULL) {
         die("clear takes one PATH or --dead; unexpected: %s", arguments[1]);
     }
-    if (strcmp(arguments[0], "--dead") == 0) {
-        return clear_dead();
-    }
-    if (arguments[0][0] == '-') {
-        die_of_option(arguments[0], "");
-    }
-    return clear_path(arguments[0], tier);
+    return dead ? clear_dead() : clear_path(arguments[0], tier);
 }

@@ -102,6 +102,10 @@ def test_a_mistyped_option_is_guessed(jobs, verb, wrong, meant):
     assert f"unknown option {wrong} (did you mean {meant}?): see `stoker {verb} --help`" in done.stderr
 
 
+def test_a_mistyped_option_is_named_before_its_value(jobs):
+    assert "unknown option --tire (did you mean --tier?)" in jobs.stoker("clear", "--tire", "/x").stderr
+
+
 def test_wrong_verbs(refused, data):
     refused([], "nonsense", "--help", verb="nonsense")
     refused(["/x", "/y"], "unexpected", verb="clear")
