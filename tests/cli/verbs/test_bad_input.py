@@ -441,7 +441,7 @@ def test_a_full_shared_memory_that_nobody_named(jobs, data, place):
 def test_a_full_tier_that_nobody_named(jobs, data, place):
     """Room for a catalogue, and for nothing else."""
     place.run(["mount", "-t", "tmpfs", "-o", "size=400m", "small", "/dev/shm"])
-    place.run(["sh", "-c", "head -c $((400 * 1024 - 1800))k /dev/zero >/dev/shm/zeroes"])
+    place.run(["sh", "-c", "head -c $((400 * 1024 - 1950))k /dev/zero >/dev/shm/zeroes"])
     check_uncached(jobs, data, "/dev/shm is full", "--tier DIR")
     assert os.listdir(place.path("/dev/shm")) == ["zeroes"]
 
