@@ -421,6 +421,25 @@ def test_what_changes_of_transforms_that_were_used(change):
     assert changed.shape != usual.shape or not torch.equal(changed, usual)
 
 
+TENSOR_CHANGES = {
+    "in place": lambda tensor: tensor.mul_(2),
+    "its data": lambda tensor: tensor.data.mul_(2),
+    "other data": lambda tensor: setattr(tensor, "data", torch.tensor([0.1, 0.2, 0.3])),
+    "by numpy": lambda tensor: tensor.numpy().__setitem__(1, 0.25),
+    "a gradient": lambda tensor: tensor.requires_grad_(),
+}
+
+
+@pytest.mark.parametrize("change", TENSOR_CHANGES)
+def test_what_changes_of_tensors_of_means(change):
+    normalize = T.Normalize(torch.tensor([0.5, 0.5, 0.5]), torch.tensor([0.5, 0.5, 0.5]))
+    transforms = [T.CenterCrop(20), T.ToTensor(), normalize]
+    assert_own_ways_are_kept(transforms)
+    TENSOR_CHANGES[change](normalize.mean)
+    changed = assert_own_ways_are_kept(transforms)
+    assert changed.requires_grad == normalize.mean.requires_grad
+
+
 def test_transforms_end():
     """An Inspection holds no transform, and no object that a program's transform refers to."""
     transforms = [T.Resize(20), T.ToTensor(), T.Normalize([0.5], [0.5])]

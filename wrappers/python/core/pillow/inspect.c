@@ -5,7 +5,8 @@
  *
  * The record of an inspection is a tuple of containers, each followed by a tuple of its items. The
  * items of a list are its own, those of a dictionary its keys and values in turn, in its order. For
- * a class or a module they are names and values of attributes in turn.
+ * a class, a module or a tensor they are names and values of attributes in turn. A list of numbers
+ * in the place of the items is what a tensor holds: not each change of its memory is noted in it.
  */
 #include <stdbool.h>
 
@@ -66,8 +67,19 @@ static bool has_values(PyObject *owner, PyObject *seen)
     return true;
 }
 
+static bool has_numbers(PyObject *tensor, PyObject *seen)
+{
+    PyObject *numbers = PyObject_CallMethod(tensor, "tolist", NULL);
+    bool are_same = numbers != NULL && PyObject_RichCompareBool(numbers, seen, Py_EQ) == 1;
+    Py_XDECREF(numbers);
+    return are_same;
+}
+
 static bool is_container(PyObject *container, PyObject *seen)
 {
+    if (PyList_Check(seen)) {
+        return has_numbers(container, seen);
+    }
     if (!PyTuple_Check(seen)) {
         return false;
     }

@@ -18,6 +18,7 @@ from torchvision.transforms import functional as F
 from torchvision.transforms import transforms as T
 
 from .. import _core
+from . import rng
 
 _HOME = (os.path.dirname(torchvision.__file__) + os.sep,
          os.path.dirname(os.path.dirname(__file__)) + os.sep,
@@ -37,6 +38,8 @@ _GLOBAL_HOOKS = tuple(
 
 # The types of which a known transform may consist, besides containers of them.
 _SIMPLE = int, float, str, type(None), type, torch.dtype, torch.Tensor, T.InterpolationMode
+
+_MOST_NUMBERS = 4  # of a tensor that a transform has
 
 _FUNCTIONS = ("to_tensor", "pil_to_tensor", "convert_image_dtype", "normalize", "resize",
               "resized_crop", "crop", "center_crop", "pad", "hflip", "vflip", "get_dimensions")
@@ -139,6 +142,13 @@ def _is_simple(value):
     return isinstance(value, _SIMPLE)
 
 
+def is_readable(tensor):
+    """Returns true for a list of few numbers, which are compared with those of before for each image. No mode of torch's
+    sees that."""
+    return (type(tensor) is torch.Tensor and tensor.device.type == "cpu" and not tensor.requires_grad
+            and 0 < tensor.ndim and tensor.numel() <= _MOST_NUMBERS and rng.can_draw())
+
+
 def seen(transform):
     """Returns the objects that must stay unchanged for a transform's Inspection to stay valid (_core.found()). Returns
     None if changes cannot be seen, or if the result would hold objects of the program's."""
@@ -152,9 +162,9 @@ def seen(transform):
         elif type(value) is list:
             parts += value, tuple(value)
         elif isinstance(value, torch.Tensor):
-            if value.is_inference():
+            if not is_readable(value):
                 return None
-            parts += value, ("_version", value._version)
+            parts += value, ("requires_grad", False, "dtype", value.dtype), value, value.tolist()
     return tuple(parts)
 
 

@@ -19,7 +19,6 @@ from .exact import T
 
 _CHANNELS = {"RGB": 3, "L": 1}
 _CPU = torch.device("cpu")
-_MOST_NUMBERS = 4  # of a tensor of means
 _MOST = 64  # chains that are remembered
 
 
@@ -75,7 +74,7 @@ def _numbers(values):
 
 
 def _tensor_numbers(values):
-    if values.device.type != "cpu" or values.requires_grad or values.numel() > _MOST_NUMBERS:
+    if not exact.is_readable(values):
         return None
     return values.dtype, tuple(values.shape), *values.flatten().tolist()
 
