@@ -421,6 +421,16 @@ def test_what_changes_of_transforms_that_were_used(change):
     assert changed.shape != usual.shape or not torch.equal(changed, usual)
 
 
+@pytest.mark.parametrize("size", [(50, 60), 50, (50,)], ids=str)
+@pytest.mark.parametrize("mode", ["RGB", "L"])
+def test_a_resize_to_the_size_that_an_image_has(size, mode):
+    image = pictures.image(60, 50).convert(mode)
+    transforms = [T.Resize(size)]
+    expected, result = T.Compose(transforms)(image), S.Compose(transforms)(image)
+    assert (expected is image) == (result is image)
+    assert expected.tobytes() == result.tobytes()
+
+
 TENSOR_CHANGES = {
     "in place": lambda tensor: tensor.mul_(2),
     "its data": lambda tensor: tensor.data.mul_(2),

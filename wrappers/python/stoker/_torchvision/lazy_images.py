@@ -5,6 +5,8 @@ A lazy image stands for a Pillow image of mode RGB or L. Its pixels come from a 
 that does not fit into the order, the noted ones are done.
 """
 
+import functools
+
 import numpy
 import torch
 from PIL import Image
@@ -13,6 +15,7 @@ from .. import _core
 from .._pillow import hook, pending, versions
 from .._pillow.plan import HWC, U8, Plan, turned_image
 from . import rng, tensor_tail
+from .exact import F
 
 _nothing = Image.Image()  # without info
 
@@ -59,6 +62,8 @@ class LazyImage:
             if geometry is not None:
                 self._changes()
                 self._plan = Plan(self._plan.source, *geometry)
+            if _copies_unchanged() and any(step[0] == _core.STEP_RESIZE for step in steps[before:at]):
+                self._changes()
             if any(len(step) > 5 for step in steps[before:at]):
                 self._parent = None  # Pillow's padded image has no info
             if rest is not None:
@@ -173,6 +178,13 @@ class LazyImage:
             image = image.crop(self._plan.crop)
         pixels = numpy.frombuffer(image.tobytes(), numpy.uint8)
         return pixels.reshape(height, width, self.channels), self._plan.of(None, (0, 0, width, height))
+
+
+@functools.cache
+def _copies_unchanged():
+    """Returns true if this torchvision's Resize makes a new image of one that has the size already."""
+    image = Image.new("L", (2, 2))
+    return F.resize(image, [2, 2]) is not image
 
 
 def _padded(pixels, box, fill):
