@@ -150,11 +150,16 @@ def beside_list(lists, index, paths):
     or None. `paths`: as the preload gives them. A list may name a file by a link."""
     others = dict.fromkeys(os.fsdecode(paths).split("\0")[:-1])
     named = [os.path.abspath(name) for each in lists for name in each.take((index,))]
-    found = [name for name in named if {name, os.path.realpath(name)} & others.keys()]
-    for name in found:
-        others.pop(name, None)
-        others.pop(os.path.realpath(name), None)
+    found = [name for name in named if _take_out(name, others)]
     return [found[0], *others] if found else None
+
+
+def _take_out(name, others):
+    """Takes a file out of those that were opened. Returns true if it was there. Resolving links asks storage for each
+    directory, so that is done only for a name that was not opened."""
+    if name not in others:
+        name = os.path.realpath(name)
+    return others.pop(name, others) is None
 
 
 class _Marked(list):
