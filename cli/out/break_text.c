@@ -15,7 +15,7 @@ unsigned break_text(FILE *out, const char *text, unsigned columns, unsigned inde
     while (*text != '\0') {
         unsigned blanks = (unsigned)strspn(text, " ");
         unsigned word = (unsigned)strcspn(text + blanks, " ");
-        if (column > indent * (rows > 1) && column + blanks + word > columns) {
+        if (column > 0 && column + blanks + word > columns) {
             fprintf(out, "\n%*s", (int)indent, "");
             column = indent;
             rows++;
