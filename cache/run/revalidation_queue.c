@@ -139,8 +139,11 @@ static bool take_one(struct stk_revalidation_queue *queue, uint64_t *root,
 bool stk_revalidation_queue_take(struct stk_revalidation_queue *queue, uint64_t *root,
                                  char below[STK_REVALIDATION_QUEUE_PATH_BYTES])
 {
-    while (atomic_load(&queue->open) != 0) {
-        uint32_t count = atomic_load(&queue->count);
+    for (;;) {
+        uint32_t count = atomic_load(&queue->count); /* first, so no wake after it is missed */
+        if (atomic_load(&queue->open) == 0) {
+            return false;
+        }
         if (take_one(queue, root, below)) {
             return true;
         }
@@ -148,5 +151,4 @@ bool stk_revalidation_queue_take(struct stk_revalidation_queue *queue, uint64_t 
         stk_sys_futex_wait(&queue->count, count, LOOK_NS);
         atomic_fetch_sub(&queue->takers_waiting, 1);
     }
-    return false;
 }

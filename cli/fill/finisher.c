@@ -154,10 +154,14 @@ static void set_up(const struct request *request)
     priority_lower();
 }
 
+/* Reads the count before the end of the team, so an end in between is not slept through. */
 static void look_at_all(void)
 {
-    while (big_team_goes_on()) {
+    for (;;) {
         uint32_t count = atomic_load(&finisher.big_queue->count);
+        if (!big_team_goes_on()) {
+            return;
+        }
         for (unsigned i = 0; i < STK_BIG_QUEUE_SLOTS && big_team_goes_on(); i++) {
             look_at(i);
         }
@@ -211,6 +215,7 @@ void finisher_close(void)
 
 void finisher_end(void)
 {
+    big_team_end(); /* before the queue wakes the thread that looks */
     finisher_close();
     for (int i = 0; i < PATIENCE && (!big_team_end() || atomic_load(&finisher.looks)); i++) {
         nanosleep(&(struct timespec){0, STEP_NS}, NULL);
