@@ -114,7 +114,8 @@ def test_fresh_open_sees_a_change_at_the_next_open(asking, file, change):
 @pytest.mark.parametrize("change", CHANGES)
 def test_fresh_never_keeps_what_was_once_seen(asking, jobs, file, change):
     with asking("--fresh=never", "--keep") as process:
-        assert ask(process) == "one 3"
+        for _ in range(2):  # the second asks itself, where the command has not looked after the fill yet
+            assert ask(process) == "one 3"
         getattr(file, change)("three")
         assert ask(process) == "one 3"
     with asking("--fresh=never", "--keep") as process:
