@@ -241,6 +241,8 @@ static bool copy_block(struct group *group, char *buffer)
 static void copy(struct group *group)
 {
     char *own = group->big->buffer, *buffer = own != NULL ? own : stk_buffer_take();
+    const struct stk_origin theirs = group->origin;
+    stk_origin_take(&group->origin, group->big->root);
     stk_origin_write_out(&group->origin);
     stk_sys_fadvise(group->origin.fd, 0, 0, POSIX_FADV_RANDOM);
     while (buffer != NULL && group->copied < group->count && copy_block(group, buffer)) {
@@ -249,6 +251,7 @@ static void copy(struct group *group)
     if (!group->big->ours) {
         stk_sys_fadvise(group->origin.fd, 0, 0, POSIX_FADV_NORMAL);
     }
+    stk_origin_release(&group->origin, &theirs);
     if (own == NULL && buffer != NULL) {
         stk_buffer_put(buffer);
     }
@@ -347,13 +350,7 @@ static bool open_file(struct group *group)
     }
     group->file =
         (struct stk_entry_draft){.fd = low, .dev = blocks->tier->dev, .ino = blocks->file_ino};
-    struct stk_entry_draft high = group->file;
-    high.fd = stk_sys_dup_high(low);
-    if (high.fd >= 0) {
-        stk_entry_close(&group->file);
-        group->file = high;
-    }
-    return stk_entry_holds(&group->file);
+    return stk_entry_move_up(&group->file) == 0 && stk_entry_holds(&group->file);
 }
 
 /* Returns how many blocks to fill: only the wanted ones for random reads; for a reader from front

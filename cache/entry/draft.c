@@ -6,6 +6,7 @@
 
 #include "base/clock.h"
 #include "base/invariant.h"
+#include "base/own_number.h"
 #include "base/samples.h"
 #include "base/sys.h"
 #include "base/text.h"
@@ -42,6 +43,10 @@ void stk_entry_close(struct stk_entry_draft *draft)
     if (draft->fd >= 0 && whose_is(draft, &stat) != SOMEBODY_ELSES) {
         stk_sys_close(draft->fd);
     }
+    if (draft->own) {
+        stk_own_number_release(draft->fd);
+    }
+    draft->own = false;
     draft->fd = -1;
 }
 
@@ -65,24 +70,28 @@ static int identify(struct stk_entry_draft *draft)
 }
 
 /*
- * Moves the draft to a high number. If a thread closes a number that is not its own, another thread
- * may go on with that number, which is then the next opened file's. A line of a log would land in
- * the draft, or one thread's copy in another's. New files get the lowest free number, so a high
- * number is no other file's before or after. If there is none, the low number has to do.
+ * If a thread closes a number that is not its own, another thread may go on with that number, which
+ * is then the next opened file's. A line of a log would land in the draft, or one thread's copy in
+ * another's. New files get the lowest free number, so a high number is no other file's before or
+ * after; and it is no other draft's until this one is closed. If there is none, the low number has
+ * to do.
  */
-static int move_up(struct stk_entry_draft *draft)
+int stk_entry_move_up(struct stk_entry_draft *draft)
 {
     struct stk_entry_draft high = *draft;
-    high.fd = stk_sys_dup_high(draft->fd);
+    high.fd = stk_own_number_take(draft->fd);
     if (high.fd < 0) {
         return 0;
     }
-    if (!stk_entry_holds(&high)) {
-        stk_sys_close(high.fd); /* of a number that was another process's already */
+    high.own = true;
+    if (!stk_entry_holds(&high)) { /* of a number that was another file's already */
+        stk_sys_close(high.fd);
+        stk_own_number_release(high.fd);
         return -EBADF;
     }
     stk_entry_close(draft);
     draft->fd = high.fd;
+    draft->own = true;
     return 0;
 }
 
@@ -97,6 +106,7 @@ int stk_entry_begin(struct stk_entry_draft *draft, const char *home, uint64_t by
     struct stk_text path = stk_text_in(draft->path, sizeof draft->path);
     int error = stk_home_check(home);
     draft->removed = false;
+    draft->own = false;
     if (error != 0) {
         return error;
     }
@@ -114,7 +124,7 @@ int stk_entry_begin(struct stk_entry_draft *draft, const char *home, uint64_t by
     }
     error = identify(draft);
     if (error == 0) {
-        error = move_up(draft);
+        error = stk_entry_move_up(draft);
     }
     if (error == 0) {
         /* Room for all of it at once: the error comes here, and the file lies in one piece. */

@@ -16,6 +16,7 @@
 /* An entry that is being written. */
 struct stk_entry_draft {
     int fd;
+    bool own; /* no other draft gets the number while this one is open (base/own_number.h) */
     uint64_t dev, ino;
     bool removed; /* another process had unlinked it when it was discarded */
     char path[STK_HOME_BYTES + 64];
@@ -24,6 +25,9 @@ struct stk_entry_draft {
 bool stk_entry_parse_draft(const char *name, uint64_t *namespace, uint64_t *pid);
 /* Begins a draft of so many bytes. Returns 0, or -errno with nothing left behind. */
 int stk_entry_begin(struct stk_entry_draft *draft, const char *home, uint64_t bytes);
+/* Moves the draft to a number of its own, if there is one. Returns 0, or -EBADF if the draft was
+ * closed before. */
+int stk_entry_move_up(struct stk_entry_draft *draft);
 /* Returns true if the descriptor is still the draft's. Another thread may close any number. The
  * number then belongs to the next opened file, which must be neither written nor closed. */
 bool stk_entry_holds(const struct stk_entry_draft *draft);

@@ -91,7 +91,9 @@ enum stk_bypass stk_fill_copy(struct stk_fill *fill, const struct stk_entry_draf
     if (buffer == NULL) {
         return STK_BYPASS_TIER;
     }
+    const struct stk_origin theirs = fill->origin;
     bool large = fill->record->size > PIECE_BYTES;
+    stk_origin_take(&fill->origin, fill->place->root);
     stk_origin_write_out(&fill->origin);
     if (large) {
         stk_origin_read_through(&fill->origin, true);
@@ -102,6 +104,7 @@ enum stk_bypass stk_fill_copy(struct stk_fill *fill, const struct stk_entry_draf
     if (large) {
         stk_origin_read_through(&fill->origin, false); /* the program may keep it */
     }
+    stk_origin_release(&fill->origin, &theirs);
     stk_buffer_put(buffer);
     return why;
 }

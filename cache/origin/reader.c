@@ -6,6 +6,7 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
+#include "base/own_number.h"
 #include "base/sys.h"
 #include "cache/catalogue/budget.h"
 
@@ -21,6 +22,25 @@ static bool is_held(const struct stk_origin *origin)
                0 &&
            answer.stx_ino == origin->ino &&
            makedev(answer.stx_dev_major, answer.stx_dev_minor) == origin->dev;
+}
+
+void stk_origin_take(struct stk_origin *origin, const struct stk_root *root)
+{
+    int number = root->is_fuse ? -1 : stk_own_number_take(origin->fd);
+    if (number >= 0) {
+        origin->fd = number;
+    }
+}
+
+void stk_origin_release(struct stk_origin *origin, const struct stk_origin *theirs)
+{
+    if (origin->fd != theirs->fd) {
+        if (is_held(origin)) {
+            stk_sys_close(origin->fd);
+        }
+        stk_own_number_release(origin->fd);
+    }
+    *origin = *theirs;
 }
 
 static ssize_t read_patiently(int fd, void *buffer, size_t bytes, off_t offset)

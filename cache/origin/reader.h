@@ -12,11 +12,21 @@
 #include <sys/types.h>
 
 #include "cache/catalogue/identity.h"
+#include "cache/origin/root.h"
 
 struct stk_origin {
     int fd;
     uint64_t dev, ino;
 };
+
+/*
+ * Gives the reads a number of their own (base/own_number.h) until stk_origin_release, which gives
+ * the program's number back. The compared inode alone would not notice that the number was another
+ * file's between two looks, and then of a second descriptor of the same file. Not on FUSE, where
+ * each close asks the server; nor if there is no number: then the inode has to do.
+ */
+void stk_origin_take(struct stk_origin *origin, const struct stk_root *root);
+void stk_origin_release(struct stk_origin *origin, const struct stk_origin *theirs);
 
 /* Reads up to so many bytes. Returns -EBADF if the number belongs to another file by now. */
 ssize_t stk_origin_read(const struct stk_origin *origin, char *buffer, size_t bytes, off_t offset);

@@ -252,6 +252,32 @@ START_TEST(numbers_are_out_of_the_way)
 }
 END_TEST
 
+/* A thread that looked at its descriptor before another thread closed it may write behind that. */
+START_TEST(a_closed_number_is_not_the_next_drafts)
+{
+    UNIT_NEEDS_PRIVATE();
+    make_tier(1000, 1000, true);
+    rlim_t old = set_descriptors(1024);
+    struct stk_entry_draft first = begin("first");
+    int number = first.fd;
+    close(number);
+    for (int i = 0; i < 600; i++) { /* twice as many as there are turns */
+        struct stk_entry_draft next = begin("next");
+        ck_assert_int_ne(next.fd, number);
+        stk_entry_discard(&next);
+    }
+    stk_entry_discard(&first);
+    bool again = false;
+    for (int i = 0; i < 600; i++) {
+        struct stk_entry_draft next = begin("next");
+        again = again || next.fd == number;
+        stk_entry_discard(&next);
+    }
+    ck_assert(again);
+    set_descriptors(old);
+}
+END_TEST
+
 START_TEST(no_room_for_a_draft)
 {
     UNIT_NEEDS_PRIVATE();
@@ -292,6 +318,7 @@ Suite *suite_entry(void)
     tcase_add_test(publish, what_is_there_stays);
     tcase_add_test(publish, discards);
     tcase_add_test(publish, numbers_are_out_of_the_way);
+    tcase_add_test(publish, a_closed_number_is_not_the_next_drafts);
     tcase_add_test(publish, no_room_for_a_draft);
     return suite;
 }
