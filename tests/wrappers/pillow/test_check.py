@@ -54,6 +54,16 @@ def test_the_answer_is_remembered(report, tmp_path):
     assert report()[3] == {"images": 0, "settled": {"unproven": 1}, "resized": 0}
 
 
+@pytest.mark.parametrize("before", [
+    "from stoker import _core; _core.LOADED_NS = 0\n",
+    "from stoker._pillow import check\ndef full(*_):\n    raise MemoryError\ncheck._is_same = full\n",
+], ids=["a file changed since it was loaded", "no memory"])
+def test_what_may_be_otherwise_next_time_is_not_remembered(report, tmp_path, before):
+    report(before=before)
+    assert not (tmp_path / "stoker").exists()
+    assert report()[3]["images"] == 1
+
+
 def test_nowhere_to_remember(report, tmp_path):
     (tmp_path / "file").write_text("")
     assert report(home=tmp_path / "file")[3]["images"] == 1

@@ -2,6 +2,8 @@
  * stoker._core: its functions and its types. Nothing is decided here: which images are decoded is
  * stoker/_pillow/hook.py's matter.
  */
+#include <time.h>
+
 #include "base/tally.h"
 #include "wrappers/python/core/common/functions.h"
 #include "wrappers/python/core/feed/feed.h"
@@ -64,9 +66,21 @@ static int add_numbers(PyObject *module)
     return status;
 }
 
+/* Adds when this file was loaded, by the clock of files' times: a file that changes later is
+ * another one than the process has. 0, or -1 with an exception set. */
+static int add_time(PyObject *module)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME_COARSE, &now);
+    PyObject *loaded = PyLong_FromLongLong((long long)now.tv_sec * 1000000000 + now.tv_nsec);
+    int status = loaded == NULL ? -1 : PyModule_AddObjectRef(module, "LOADED_NS", loaded);
+    Py_XDECREF(loaded);
+    return status;
+}
+
 static int fill(PyObject *module)
 {
-    return add_types(module) != 0 ? -1 : add_numbers(module);
+    return add_types(module) != 0 || add_numbers(module) != 0 ? -1 : add_time(module);
 }
 
 /* Py_mod_exec is a pointer to an object, by its type. */

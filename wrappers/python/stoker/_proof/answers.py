@@ -1,10 +1,12 @@
 """The answers of self-tests, beside the user's other caches.
 
 An answer is a short text, with a line for each kind. Its name changes with anything that could change it: the version
-and the files of the library, the processor, the decoder.
+and the files of the library, the processor, the decoder. An answer is not kept if a file was changed after this process
+had loaded it, or if the machine lacked something: it would be believed for good.
 """
 
 import contextlib
+import errno
 import hashlib
 import os
 
@@ -18,18 +20,21 @@ def proven(make_name, kinds, holds):
     name = _result(make_name)
     found = name and _remembered(name, kinds)
     if found is None:
-        found = frozenset(kind for kind in kinds if _result(holds, kind))
-        if name:
+        lacks = []
+        found = frozenset(kind for kind in kinds if _result(holds, kind, lacks=lacks))
+        if name and not lacks:
             _remember(name, "\n".join(sorted(map(str, found))))
     return found
 
 
 def name_of(library, version, parts, files):
     """Returns the file name under which an answer is kept. `files` are those of the library; _core's is always one of them. Raises
-    OSError."""
+    OSError, also if one was changed after this process had loaded it."""
     parts = [version, *parts, _core.simd()]
     for file in (*files, _core.__file__):
         status = os.stat(file)
+        if status.st_ctime_ns > _core.LOADED_NS:
+            raise OSError(errno.ESTALE, "changed since it was loaded", file)
         parts += [file, status.st_size, status.st_mtime_ns]
     digest = hashlib.sha256(repr(parts).encode() + _processor())
     return f"{library}-{version}-{digest.hexdigest()[:16]}"
@@ -55,11 +60,14 @@ def _remember(name, text):
             continue
 
 
-def _result(function, *arguments):
-    """Returns None if the function fails, whatever the error: that is an answer, too."""
+def _result(function, *arguments, lacks=None):
+    """Returns None if the function fails, whatever the error: that is an answer, too. An error by which the machine lacked memory,
+    descriptors or threads is added to `lacks`."""
     try:
         return function(*arguments)
-    except Exception:
+    except Exception as error:
+        if isinstance(error, (MemoryError, OSError)) and lacks is not None:
+            lacks.append(error)
         return None
 
 
