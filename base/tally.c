@@ -26,7 +26,7 @@ struct pass {
 };
 
 /* As struct stk_tally_rank. */
-struct rank {
+struct rank_counts {
     _Atomic uint64_t lasted_ns, waited_ns, samples, batches;
 };
 
@@ -47,7 +47,7 @@ struct stk_tally {
     struct pass passes[STK_TALLY_LOADERS][STK_TALLY_PASSES];
     struct call calls[STK_TALLY_CALLS];
     struct stk_ranks ranks;
-    struct rank rank_rows[STK_RANKS];
+    struct rank_counts rank_rows[STK_RANKS];
 };
 
 _Static_assert(offsetof(struct stk_tally, refused_python) == 8, "where sitecustomize.py writes");
@@ -199,7 +199,7 @@ static void add_rank(struct stk_tally *tally, int rank, const struct stk_tally_p
 {
     int row = stk_ranks_row(&tally->ranks, rank);
     if (row != STK_RANK_NONE) {
-        struct rank *sums = &tally->rank_rows[row];
+        struct rank_counts *sums = &tally->rank_rows[row];
         add(&sums->lasted_ns, step->lasted_ns);
         add(&sums->waited_ns, step->waited_ns);
         add(&sums->samples, step->samples);
@@ -259,7 +259,7 @@ int stk_tally_read_rank(const struct stk_tally *tally, unsigned row, struct stk_
     int rank = tally != NULL ? stk_ranks_at(&tally->ranks, row) : STK_RANK_NONE;
     *out = (struct stk_tally_rank){.samples = 0};
     if (rank != STK_RANK_NONE) {
-        const struct rank *sums = &tally->rank_rows[row];
+        const struct rank_counts *sums = &tally->rank_rows[row];
         *out = (struct stk_tally_rank){.lasted_ns = atomic_load(&sums->lasted_ns),
                                        .waited_ns = atomic_load(&sums->waited_ns),
                                        .samples = atomic_load(&sums->samples),

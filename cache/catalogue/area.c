@@ -139,18 +139,18 @@ static char *map_in_file(struct stk_area_file *file, enum stk_area_name name, ui
 /* ---- beyond the file ---- */
 
 /* Stands behind a window of memory: it is that of this catalogue's window, and no other. */
-struct seal {
+struct window_seal {
     uint64_t dev, ino, window;
 };
 
 static size_t beyond_bytes(unsigned window)
 {
-    return window_extent(window).bytes + sizeof(struct seal);
+    return window_extent(window).bytes + sizeof(struct window_seal);
 }
 
-static struct seal *seal_of(void *mapped, unsigned window)
+static struct window_seal *seal_of(void *mapped, unsigned window)
 {
-    return (struct seal *)(void *)((char *)mapped + window_extent(window).bytes);
+    return (struct window_seal *)(void *)((char *)mapped + window_extent(window).bytes);
 }
 
 static char *map_beyond(struct stk_area_file *file, const struct stk_areas *areas, unsigned window)
@@ -162,7 +162,7 @@ static char *map_beyond(struct stk_area_file *file, const struct stk_areas *area
         return known;
     }
     void *mapped = stk_sys_shm_map((int)(number - 1), beyond_bytes(window));
-    const struct seal wanted = {file->dev, file->ino, window};
+    const struct window_seal wanted = {file->dev, file->ino, window};
     if (mapped != NULL && memcmp(seal_of(mapped, window), &wanted, sizeof wanted) != 0) {
         stk_sys_munmap(mapped, beyond_bytes(window));
         return NULL;
@@ -179,7 +179,7 @@ static void make_beyond(struct stk_area_file *file, struct stk_areas *areas, uns
     if (number < 0) {
         return;
     }
-    *seal_of(mapped, window) = (struct seal){file->dev, file->ino, window};
+    *seal_of(mapped, window) = (struct window_seal){file->dev, file->ino, window};
     if (atomic_compare_exchange_strong(&areas->beyond[window], &before, (uint32_t)number + 1)) {
         keep_map(&file->beyond[window], mapped, beyond_bytes(window));
     } else {

@@ -399,7 +399,7 @@ void stk_catalogue_give_back(struct stk_catalogue *catalogue, uint32_t number)
 typedef _Atomic uint64_t slot;
 
 /* A way from a root to the slot of a key. */
-struct walk {
+struct index_walk {
     _Atomic uint32_t *link; /* which holds the number of the next node */
     uint64_t bits;          /* of the key that choose what comes then */
     unsigned left;          /* nodes that may follow: a damaged index may go round in circles */
@@ -407,15 +407,16 @@ struct walk {
 
 /* Begins at the key's root. The table of roots is the first nodes of the area. Returns false if it
  * cannot be mapped. */
-static bool begin_walk(struct stk_catalogue *catalogue, struct stk_hash128 key, struct walk *walk)
+static bool begin_walk(struct stk_catalogue *catalogue, struct stk_hash128 key,
+                       struct index_walk *walk)
 {
     _Atomic uint32_t *roots = item_at(catalogue, STK_AREA_NODES, 0);
     if (roots == NULL) {
         return false;
     }
-    *walk = (struct walk){.link = &roots[key.high % (1u << ROOT_BITS)],
-                          .bits = key.high >> ROOT_BITS,
-                          .left = MOST_NODES};
+    *walk = (struct index_walk){.link = &roots[key.high % (1u << ROOT_BITS)],
+                                .bits = key.high >> ROOT_BITS,
+                                .left = MOST_NODES};
     return true;
 }
 
@@ -435,7 +436,7 @@ static uint32_t add_node(struct stk_catalogue *catalogue, _Atomic uint32_t *link
 }
 
 /* Returns the next node, or NULL if none is there; `create` then adds one, if there is room. */
-static struct stk_index_node *next_node(struct stk_catalogue *catalogue, struct walk *walk,
+static struct stk_index_node *next_node(struct stk_catalogue *catalogue, struct index_walk *walk,
                                         bool create)
 {
     uint32_t number = atomic_load_explicit(walk->link, memory_order_acquire);
@@ -471,7 +472,7 @@ static bool slot_matches(struct stk_catalogue *catalogue, uint64_t value, struct
 /* The slot that holds this key, or NULL; its value goes to `found`. */
 static slot *find_slot(struct stk_catalogue *catalogue, struct stk_hash128 key, uint64_t *found)
 {
-    struct walk walk;
+    struct index_walk walk;
     struct stk_index_node *node = NULL;
     bool known = begin_walk(catalogue, key, &walk);
     while (known && (node = next_node(catalogue, &walk, false)) != NULL) {
@@ -498,7 +499,7 @@ uint32_t stk_catalogue_insert(struct stk_catalogue *catalogue, struct stk_hash12
                               uint32_t number)
 {
     STK_INVARIANT(is_number(number));
-    struct walk walk;
+    struct index_walk walk;
     struct stk_index_node *node = NULL;
     bool known = begin_walk(catalogue, key, &walk);
     while (known && (node = next_node(catalogue, &walk, true)) != NULL) {

@@ -26,10 +26,10 @@ static bool name_home(char out[STK_HOME_BYTES], const char *dir, unsigned number
     return !path.cut;
 }
 
-enum whose { NOBODYS, OURS, OTHERS };
+enum home_owner { NOBODYS, OURS, OTHERS };
 
 /* A file of ours with a second name may have got this one from anybody. */
-static enum whose whose_is(const char *home)
+static enum home_owner whose_is(const char *home)
 {
     struct stat stat;
     if (stk_sys_fstatat(AT_FDCWD, home, &stat, AT_SYMLINK_NOFOLLOW) != 0) {
@@ -46,7 +46,7 @@ bool stk_home_path(char out[STK_HOME_BYTES], const char *dir)
         if (!name_home(out, dir, i)) {
             return false;
         }
-        enum whose whose = whose_is(out);
+        enum home_owner whose = whose_is(out);
         if (whose == OURS) {
             return true;
         }

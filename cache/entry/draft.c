@@ -12,9 +12,9 @@
 #include "base/text.h"
 #include "cache/catalogue/home.h"
 
-enum whose { OURS, SOMEBODY_ELSES, UNKNOWN };
+enum draft_owner { OURS, SOMEBODY_ELSES, UNKNOWN };
 
-static enum whose whose_is(const struct stk_entry_draft *draft, struct stat *stat)
+static enum draft_owner whose_is(const struct stk_entry_draft *draft, struct stat *stat)
 {
     if (stk_sys_fstat(draft->fd, stat) != 0) {
         return UNKNOWN;

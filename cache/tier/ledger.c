@@ -19,20 +19,20 @@
 #define COUNT_LIMIT_NS (STK_NS_PER_S / 50)
 
 /* As it lies in the file. */
-struct content {
+struct ledger_file {
     uint64_t magic;
     struct stk_ledger count;
     uint64_t check; /* of all before */
 };
 
-static uint64_t check_of(const struct content *content)
+static uint64_t check_of(const struct ledger_file *content)
 {
-    return stk_hash_64(content, offsetof(struct content, check), 0);
+    return stk_hash_64(content, offsetof(struct ledger_file, check), 0);
 }
 
 /* ---- walking ---- */
 
-struct walk {
+struct count_walk {
     int64_t blocks, inodes, deadline_ns;
     const atomic_bool *stop;
 };
@@ -40,7 +40,7 @@ struct walk {
 static int walk_one(void *context, int dirfd, const char *name, unsigned depth,
                     const struct stat *stat)
 {
-    struct walk *walk = context;
+    struct count_walk *walk = context;
     (void)dirfd;
     (void)name;
     (void)depth;
@@ -57,7 +57,7 @@ int stk_ledger_walk(const char *home, int64_t limit_ns, const atomic_bool *stop,
                     int64_t *inodes)
 {
     int64_t deadline_ns = limit_ns != 0 ? stk_clock_boottime_ns() + limit_ns : 0;
-    struct walk walk = {.inodes = 1, .deadline_ns = deadline_ns, .stop = stop};
+    struct count_walk walk = {.inodes = 1, .deadline_ns = deadline_ns, .stop = stop};
     int error = stk_walk(home, walk_one, &walk);
     *blocks = walk.blocks;
     *inodes = walk.inodes;
@@ -104,7 +104,7 @@ static void close_locked(int fd)
 
 static int load(int fd, struct stk_ledger *out)
 {
-    struct content content;
+    struct ledger_file content;
     if (stk_sys_pread(fd, &content, sizeof content, 0) != (ssize_t)sizeof content ||
         content.magic != MAGIC || content.check != check_of(&content)) {
         return -EPROTO;
@@ -115,7 +115,7 @@ static int load(int fd, struct stk_ledger *out)
 
 static int store(int fd, const struct stk_ledger *count)
 {
-    struct content content = {.magic = MAGIC, .count = *count};
+    struct ledger_file content = {.magic = MAGIC, .count = *count};
     content.check = check_of(&content);
     ssize_t put = stk_sys_pwrite(fd, &content, sizeof content, 0);
     return put == (ssize_t)sizeof content ? 0 : put < 0 ? (int)put : -ENOSPC;
@@ -136,7 +136,7 @@ static int count_file_system(const char *home, struct stk_ledger *out)
 static int make(int fd, const char *home, struct stk_ledger *out)
 {
     *out = (struct stk_ledger){.blocks = 0};
-    int error = stk_sys_fallocate(fd, 0, sizeof(struct content));
+    int error = stk_sys_fallocate(fd, 0, sizeof(struct ledger_file));
     if (error != 0 && error != -EOPNOTSUPP) {
         return error;
     }

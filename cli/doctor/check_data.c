@@ -135,7 +135,7 @@ static void judge_mount(struct doctor *doctor, const char *path, const struct pa
 /* ---- how long it takes ---- */
 
 /* The times of opens, from a detached process. */
-struct open_times {
+struct data_look {
     int64_t origin_ns, tier_ns; /* 0: not known */
     uint64_t files;
     bool cut; /* there may be more files */
@@ -145,7 +145,7 @@ struct open_times {
 static int count_file(void *context, int dirfd, const char *name, unsigned depth,
                       const struct stat *stat)
 {
-    struct open_times *times = context;
+    struct data_look *times = context;
     (void)dirfd, (void)name, (void)depth;
     times->files += S_ISREG(stat->st_mode);
     times->cut = stk_clock_boottime_ns() > times->until_ns;
@@ -164,7 +164,7 @@ static const char *first_tier(char out[PATH_MAX])
 static void time_opens(void *path, int out)
 {
     char tier[PATH_MAX];
-    struct open_times times = {.origin_ns = open_time_below_ns(path)};
+    struct data_look times = {.origin_ns = open_time_below_ns(path)};
     times.tier_ns = open_time_of_tier(first_tier(tier)).open_ns;
     times.until_ns = stk_clock_boottime_ns() + COUNT_NS;
     stk_walk(path, count_file, &times);
@@ -173,12 +173,12 @@ static void time_opens(void *path, int out)
 
 /* Returns how many opens the forecast is for: those of all files, or a round number if counting
  * takes too long. */
-static uint64_t opens_of_forecast(const struct open_times *times)
+static uint64_t opens_of_forecast(const struct data_look *times)
 {
     return times->files == 0 ? 1 : times->cut ? ROUND_FILES : times->files;
 }
 
-static void say_times(struct doctor *doctor, const char *path, const struct open_times *times)
+static void say_times(struct doctor *doctor, const char *path, const struct data_look *times)
 {
     uint64_t opens = opens_of_forecast(times);
     double first_s = (double)times->origin_ns / 1e9 * (double)opens;
@@ -197,7 +197,7 @@ static void say_times(struct doctor *doctor, const char *path, const struct open
 /* Says what a first epoch will cost. A server that does not answer in time is not waited for. */
 static void forecast(struct doctor *doctor, char *path)
 {
-    struct open_times times;
+    struct data_look times;
     enum detached_state state =
         detached_ask(time_opens, path, &times, sizeof times, DOCTOR_PATIENCE_S * 1000);
     if (state == DETACHED_LATE) {

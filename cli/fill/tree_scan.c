@@ -18,7 +18,7 @@ struct tree_scan_directory {
     /* the names in it, one behind the other, each with its terminating zero */
     char *names;
     size_t names_used, names_room, count, room;
-    struct findings {
+    struct scanned_name {
         uint64_t ino;
         bool link;
         size_t name; /* offset in the names */
@@ -78,7 +78,7 @@ static void note(struct tree_scan_directory *directory, const char *name, uint64
     directory->found =
         grown(directory->found, directory->count, 1, &directory->room, sizeof *directory->found);
     memcpy(directory->names + directory->names_used, name, bytes);
-    directory->found[directory->count++] = (struct findings){ino, link, directory->names_used};
+    directory->found[directory->count++] = (struct scanned_name){ino, link, directory->names_used};
     directory->names_used += bytes;
 }
 
@@ -160,7 +160,7 @@ static void keep_file(struct tree_scan *scan, const struct scanned_file *file)
 static void keep(struct tree_scan *scan, struct tree_scan_directory *directory)
 {
     for (size_t i = 0; i < directory->count; i++) {
-        const struct findings *found = &directory->found[i];
+        const struct scanned_name *found = &directory->found[i];
         keep_file(scan, &(struct scanned_file){found->ino, found->link, directory->path,
                                                directory->names + found->name});
     }

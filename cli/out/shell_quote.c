@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "cli/out/say.h"
-#include "cli/out/summary_lines.h"
+#include "cli/out/break_text.h"
 
 char *shell_quote_always(const char *text)
 {
@@ -30,7 +30,7 @@ char *shell_quote(const char *text)
 {
     char *word = is_plain(text) ? must_copy(text) : shell_quote_always(text);
     for (char *at = word; (at = strchr(at, ' ')) != NULL;) {
-        *at = *LINES_KEEP;
+        *at = *BREAK_KEEP;
     }
     return word;
 }

@@ -23,7 +23,7 @@ static unsigned count;
 
 void lines_let_break(char *text)
 {
-    for (char *at = text; (at = strchr(at, *LINES_KEEP)) != NULL;) {
+    for (char *at = text; (at = strchr(at, *BREAK_KEEP)) != NULL;) {
         *at = ' ';
     }
 }
@@ -40,7 +40,7 @@ void lines_add(enum weight weight, const char *format, ...)
     if (out == NULL) {
         die("out of memory");
     }
-    unsigned rows = break_text(out, sanitise_line_but(text, *LINES_KEEP), LINES_COLUMNS, INDENT, 0);
+    unsigned rows = break_text(out, sanitise_line_but(text, *BREAK_KEEP), LINES_COLUMNS, INDENT, 0);
     fclose(out);
     free(text);
     if (count < MOST) {

@@ -13,12 +13,9 @@
 /* From the weight that stays longest to the one that is left out first. */
 enum weight { HEAD, EPOCHS, LOSSES, TIMES, CACHES, PARTS, DETAILS };
 
-/* A blank at which a line is not broken: text to be copied stays in one piece. */
-#define LINES_KEEP BREAK_KEEP
-
 /* Adds a line, without its newline. A long line is broken at blanks, and never within a word. */
 void lines_add(enum weight weight, const char *format, ...) __attribute__((format(printf, 2, 3)));
-/* Turns each LINES_KEEP of a text into a blank, for text that does not become a summary's line. */
+/* Turns each BREAK_KEEP of a text into a blank, for text that does not become a summary's line. */
 void lines_let_break(char *text);
 /* Prints lines in so many rows, or all (LINES_ALL), or the first line alone (1). Forgets them. */
 void lines_print(FILE *out, unsigned most_rows);

@@ -59,7 +59,7 @@ static bool goes_on(const struct shared_sweep *sweep, bool owed)
 /* ---- one sweep ---- */
 
 /* One sweep of one tier. */
-struct walk {
+struct sweep_walk {
     const struct shared_sweep *sweep;
     size_t tree_length;
     char path[STK_PATH_BYTES]; /* of the thing at hand, in the local tier */
@@ -67,10 +67,10 @@ struct walk {
     int error; /* the first one; the sweep goes on with the next directory */
 };
 
-static void walk_directory(struct walk *walk, size_t length);
+static void walk_directory(struct sweep_walk *walk, size_t length);
 
 /* Looks at a name that is not there. */
-static void look_at(struct walk *walk, int directory, const char *name, size_t length)
+static void look_at(struct sweep_walk *walk, int directory, const char *name, size_t length)
 {
     struct stat stat;
     if (stk_sys_fstatat(directory, name, &stat, AT_SYMLINK_NOFOLLOW) != 0) {
@@ -88,7 +88,7 @@ static bool is_entry_name(const char *name)
     return strlen(name) > STK_ENTRY_DIGITS && name[STK_ENTRY_DIGITS] == ';';
 }
 
-static void walk_names(struct walk *walk, DIR *local, size_t length,
+static void walk_names(struct sweep_walk *walk, DIR *local, size_t length,
                        const struct shared_tier_names *there)
 {
     const struct dirent *entry;
@@ -105,7 +105,7 @@ static void walk_names(struct walk *walk, DIR *local, size_t length,
 }
 
 /* Compares a directory of the local tier, whose path is this long, with the one there. */
-static void walk_directory(struct walk *walk, size_t length)
+static void walk_directory(struct sweep_walk *walk, size_t length)
 {
     struct shared_tier_names there;
     int fd = stk_sys_open_nolinks(walk->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -127,7 +127,7 @@ static void walk_directory(struct walk *walk, size_t length)
 static int walk_root(const struct shared_sweep *sweep, const char *tier_home,
                      const struct stk_root *root, bool owed)
 {
-    struct walk walk = {.sweep = sweep, .owed = owed};
+    struct sweep_walk walk = {.sweep = sweep, .owed = owed};
     size_t length = stk_entry_tree(walk.path, sizeof walk.path, tier_home, root);
     if (length == 0) {
         return 0;

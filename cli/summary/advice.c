@@ -152,8 +152,8 @@ static char *advise_fetch(const struct figures *figures)
     }
     char *path = shell_quote(figures->request->spelled[0]);
     char *advice = must_format(
-        "fetch-bound%s: storage took %.1f s, added up over processes; `stoker" LINES_KEEP
-        "warm" LINES_KEEP "%s` fills the cache ahead, --tier on a disk keeps it",
+        "fetch-bound%s: storage took %.1f s, added up over processes; `stoker" BREAK_KEEP
+        "warm" BREAK_KEEP "%s` fills the cache ahead, --tier on a disk keeps it",
         when_fetched(figures), figures->origin_s, path);
     free(path);
     return advice;
@@ -372,7 +372,7 @@ static char *suggest_warming(const struct figures *figures)
     }
     char *path = shell_quote(figures->request->spelled[0]);
     char *text = must_format("first opens of files waited %.1f s for storage, added up over "
-                             "processes: `stoker" LINES_KEEP "warm" LINES_KEEP
+                             "processes: `stoker" BREAK_KEEP "warm" BREAK_KEEP
                              "%s` before the job fills the cache ahead, --warm does so beside it",
                              first_s, path);
     free(path);

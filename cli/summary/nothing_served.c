@@ -20,8 +20,8 @@ static void ask_about_path(const struct request *request)
     lines_add(LOSSES,
               "  Programs that are static, setuid or written in Go do not load the library, and "
               "launchers such as srun, ssh, docker and sudo lose LD_PRELOAD: run stoker inside "
-              "them, as in: srun" LINES_KEEP "stoker" LINES_KEEP "run" LINES_KEEP
-              "--path" LINES_KEEP "%s -- COMMAND",
+              "them, as in: srun" BREAK_KEEP "stoker" BREAK_KEEP "run" BREAK_KEEP
+              "--path" BREAK_KEEP "%s -- COMMAND",
               request->spelled[0]);
 }
 
@@ -54,7 +54,7 @@ static void explain_command(const struct figures *figures)
 static void add_proposal(const char *before, const char *directory, const char *behind)
 {
     char *word = shell_quote(directory);
-    lines_add(HEAD, "  %s%s%s: try --path" LINES_KEEP "%s", before, directory, behind, word);
+    lines_add(HEAD, "  %s%s%s: try --path" BREAK_KEEP "%s", before, directory, behind, word);
     free(word);
 }
 

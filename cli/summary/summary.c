@@ -320,7 +320,7 @@ static void add_mapped(const struct session *session)
     if (count > 0) {
         lines_add(LOSSES,
                   "  Such maps read the original for as long as they last. Fill the file first: "
-                  "stoker warm" LINES_KEEP "%s, or stoker run --warm=first",
+                  "stoker warm" BREAK_KEEP "%s, or stoker run --warm=first",
                   mapped[0].path);
     }
     finisher_free_mapped(mapped, count);

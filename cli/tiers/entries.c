@@ -26,7 +26,7 @@ static void root_path(char *out, size_t bytes, const char *tier_home, const char
 }
 
 /* The search for directories of roots: those with a note. Above them lie only directories. */
-struct search {
+struct root_search {
     const char *tier_home;
     void (*visit)(const char *tier_home, const char *root, void *context);
     void *context;
@@ -52,10 +52,10 @@ static bool is_of_root(int directory, DIR *names)
     return found;
 }
 
-static void search_in(struct search *search);
+static void search_in(struct root_search *search);
 
 /* Goes on in a directory of this name, if it is one. */
-static void search_below(struct search *search, const char *name)
+static void search_below(struct root_search *search, const char *name)
 {
     size_t used = search->root.used;
     if (used > 0) {
@@ -70,7 +70,7 @@ static void search_below(struct search *search, const char *name)
     search->root.cut = false;
 }
 
-static void search_in(struct search *search)
+static void search_in(struct root_search *search)
 {
     root_path(search->path, sizeof search->path, search->tier_home, search->root.start);
     int fd = stk_sys_open_nolinks(search->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -94,7 +94,7 @@ void entries_each_root(const char *tier_home,
                        void (*visit)(const char *tier_home, const char *root, void *context),
                        void *context)
 {
-    struct search search = {.tier_home = tier_home, .visit = visit, .context = context};
+    struct root_search search = {.tier_home = tier_home, .visit = visit, .context = context};
     search.root = stk_text_in(search.root_text, sizeof search.root_text);
     search_in(&search);
 }
@@ -106,14 +106,14 @@ uint64_t entries_passed(void)
     return atomic_load(&passed);
 }
 
-struct content {
+struct tree_content {
     _Atomic uint64_t files, bytes;
 };
 
 static int measure_one(void *context, int dirfd, const char *name, unsigned depth,
                        const struct stat *stat)
 {
-    struct content *content = context;
+    struct tree_content *content = context;
     (void)dirfd;
     (void)depth;
     if (stk_entry_looks_like_file(name, stat)) {
@@ -127,7 +127,7 @@ static int measure_one(void *context, int dirfd, const char *name, unsigned dept
 void entries_measure(const char *tier_home, const char *root, struct entries_content *out)
 {
     char path[4096];
-    struct content content = {0, 0};
+    struct tree_content content = {0, 0};
     root_path(path, sizeof path, tier_home, root);
     team_walk(path, measure_one, &content);
     *out = (struct entries_content){content.files, content.bytes};
@@ -161,12 +161,12 @@ bool entries_path_of(char out[STK_PATH_BYTES], int dirfd, const char *name)
 }
 
 /* The sum of what was removed, to be given back. */
-struct removed {
+struct entries_removed {
     _Atomic uint64_t files; /* of the entries */
     _Atomic int64_t blocks, inodes;
 };
 
-static void note_removed(struct removed *removed, const char *name, const struct stat *stat)
+static void note_removed(struct entries_removed *removed, const char *name, const struct stat *stat)
 {
     bool file = stk_entry_looks_like_file(name, stat);
     removed->files += file;
@@ -186,7 +186,8 @@ static int remove_one(void *context, int dirfd, const char *name, unsigned depth
 }
 
 /* Removes the versions of one file: the entries in its directory that end in its name. */
-static void remove_versions(const char *directory, const char *leaf, struct removed *removed)
+static void remove_versions(const char *directory, const char *leaf,
+                            struct entries_removed *removed)
 {
     struct stat stat_;
     DIR *entries = opendir(directory);
@@ -201,7 +202,7 @@ static void remove_versions(const char *directory, const char *leaf, struct remo
     directory_close(entries);
 }
 
-static void remove_directory(const char *path, struct removed *removed)
+static void remove_directory(const char *path, struct entries_removed *removed)
 {
     struct stat stat_;
     if (lstat(path, &stat_) == 0) {
@@ -210,7 +211,7 @@ static void remove_directory(const char *path, struct removed *removed)
 }
 
 /* Removes what has become empty above a path: up to its volume. */
-static void remove_empty_above(char *path, size_t tree_length, struct removed *removed)
+static void remove_empty_above(char *path, size_t tree_length, struct entries_removed *removed)
 {
     struct stat stat_;
     for (char *slash = strrchr(path, '/'); slash > path + tree_length; slash = strrchr(path, '/')) {
@@ -236,7 +237,7 @@ static bool is_of_tier(const char *tier_home, const char *path)
 
 /* Removes the entries below a directory of a root, or those of one file. */
 static void remove_below(const char *tier_home, const char *root, const char *below,
-                         struct removed *removed)
+                         struct entries_removed *removed)
 {
     char path[8192];
     size_t tree_length = strlen(tier_home) + sizeof STK_ENTRY_TREE - 1;
@@ -257,7 +258,7 @@ static void remove_below(const char *tier_home, const char *root, const char *be
 }
 
 static void remove_from(const char *tier_home, const char *root, const char *path,
-                        struct removed *removed)
+                        struct entries_removed *removed)
 {
     char origin[4096];
     entries_origin(tier_home, root, origin, sizeof origin);
@@ -289,7 +290,7 @@ static int remove_blocks(void *context, int dirfd, const char *name, unsigned de
 void entries_remove_blocks(const struct stk_tier *tier)
 {
     char path[STK_HOME_BYTES + 8];
-    struct removed removed = {.files = 0};
+    struct entries_removed removed = {.files = 0};
     snprintf(path, sizeof path, "%s/fill", tier->home);
     stk_walk_within(path, remove_blocks, &removed);
     entries_give_back(tier, removed.blocks, removed.inodes);
@@ -297,7 +298,7 @@ void entries_remove_blocks(const struct stk_tier *tier)
 
 uint64_t entries_remove_place(const struct stk_tier *tier, const char *root, const char *below)
 {
-    struct removed removed = {.files = 0};
+    struct entries_removed removed = {.files = 0};
     remove_below(tier->home, root, below, &removed);
     entries_give_back(tier, removed.blocks, removed.inodes);
     return removed.files;
@@ -305,7 +306,7 @@ uint64_t entries_remove_place(const struct stk_tier *tier, const char *root, con
 
 uint64_t entries_remove(const struct stk_tier *tier, const char *root, const char *path)
 {
-    struct removed removed = {.files = 0};
+    struct entries_removed removed = {.files = 0};
     remove_from(tier->home, root, path, &removed);
     entries_give_back(tier, removed.blocks, removed.inodes);
     return removed.files;

@@ -13,7 +13,7 @@
 #define QUEUED  64
 
 /* A copy in the queue. */
-struct waiting {
+struct waiting_copy {
     enum findings_kind kind;
     char *copy, *origin;
 };
@@ -25,12 +25,12 @@ static struct {
     struct findings *found;
     unsigned queued, busy;
     bool over;
-    struct waiting copies[QUEUED];
+    struct waiting_copy copies[QUEUED];
     pthread_t threads[THREADS];
     unsigned thread_count;
 } queue = {.lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
 
-static void compare(const struct waiting *one)
+static void compare(const struct waiting_copy *one)
 {
     struct compared *compared = must_allocate(sizeof *compared);
     static void (*const compare_kind[FINDINGS_KINDS])(struct stk_cache * cache, const char *copy,
@@ -48,7 +48,7 @@ static void compare(const struct waiting *one)
 }
 
 /* Takes a copy from the queue. Returns false if the queue is empty and stays empty. */
-static bool take_one(struct waiting *out)
+static bool take_one(struct waiting_copy *out)
 {
     pthread_mutex_lock(&queue.lock);
     while (queue.queued == 0 && !queue.over) {
@@ -66,7 +66,7 @@ static bool take_one(struct waiting *out)
 
 static void *keep_comparing(void *context)
 {
-    struct waiting one;
+    struct waiting_copy one;
     priority_lower();
     while (take_one(&one)) {
         compare(&one);
@@ -80,7 +80,7 @@ static void *keep_comparing(void *context)
 
 void compare_queue_put(enum findings_kind kind, const char *copy, const char *origin)
 {
-    struct waiting one = {kind, must_copy(copy), must_copy(origin)};
+    struct waiting_copy one = {kind, must_copy(copy), must_copy(origin)};
     pthread_mutex_lock(&queue.lock);
     while (queue.queued == QUEUED) {
         pthread_cond_wait(&queue.changed, &queue.lock);

@@ -14,7 +14,7 @@
 /* How often a cursor that cannot read on may begin again, a byte further. */
 #define MOST_RESTARTS 16
 
-struct part {
+struct scan_part {
     struct stk_cursor cursor;
     struct stk_area area;
     uint64_t begin; /* in bits */
@@ -23,7 +23,7 @@ struct part {
 
 struct batch {
     struct stk_scan *scan;
-    struct part parts[STK_MOST_CURSORS];
+    struct scan_part parts[STK_MOST_CURSORS];
     unsigned count;
     uint32_t end; /* the byte where it should end */
 };
@@ -43,7 +43,7 @@ static bool is_done(const struct stk_cursor *cursor)
 
 /* Lets a cursor begin again. Returns false if its part is given up. Not for the first part, whose
  * cursor reads the true bits. */
-static bool begin_again(const struct stk_scan *scan, struct part *part)
+static bool begin_again(const struct stk_scan *scan, struct scan_part *part)
 {
     uint64_t bit = stk_cursor_bit(&part->cursor, scan->bytes);
     const uint8_t *end = part->cursor.in_end;
@@ -61,7 +61,7 @@ static bool begin_again(const struct stk_scan *scan, struct part *part)
 static bool run(struct batch *batch, unsigned first, unsigned end)
 {
     struct stk_cursor *going[STK_MOST_CURSORS];
-    struct part *parts[STK_MOST_CURSORS];
+    struct scan_part *parts[STK_MOST_CURSORS];
     unsigned count = 0;
     for (unsigned i = first; i < end; i++) {
         parts[count] = &batch->parts[i];
@@ -87,7 +87,7 @@ static bool run(struct batch *batch, unsigned first, unsigned end)
 
 /* ---- a batch ---- */
 
-static void make_part(struct batch *batch, struct part *part, uint64_t begin, uint32_t end)
+static void make_part(struct batch *batch, struct scan_part *part, uint64_t begin, uint32_t end)
 {
     struct stk_scan *scan = batch->scan;
     uint32_t byte = (uint32_t)(begin / 8);
@@ -138,7 +138,7 @@ static bool finish_mcu(const struct stk_scan *scan, struct stk_cursor *cursor)
 static bool go_on(struct batch *batch, unsigned number)
 {
     struct stk_scan *scan = batch->scan;
-    struct part *truth = &batch->parts[number - 1], *next = &batch->parts[number];
+    struct scan_part *truth = &batch->parts[number - 1], *next = &batch->parts[number];
     struct stk_area joined = next->area;
     bool met = stk_join(scan, &truth->cursor, &next->cursor, next->begin, &joined);
     if ((!met && !finish_mcu(scan, &truth->cursor)) ||
@@ -161,7 +161,7 @@ static bool go_on(struct batch *batch, unsigned number)
 static bool finish(struct batch *batch)
 {
     struct stk_scan *scan = batch->scan;
-    struct part *part = &batch->parts[batch->count - 1];
+    struct scan_part *part = &batch->parts[batch->count - 1];
     struct stk_cursor *cursor = &part->cursor;
     const uint8_t *end = scan->bytes + scan->size;
     uint32_t missing = stk_scan_wanted_blocks(scan) - scan->coefficients.blocks;

@@ -41,19 +41,19 @@ static bool read_masks(struct stk_unpacker *unpacker, struct rest *rest)
 }
 
 /* Where the planes of a level are, and how many values it has. */
-struct level {
+struct form_level {
     const uint8_t *bits, *flags;
     size_t count;
 };
 
 /* How many belong to a level, the flags of the one before it say. */
 static bool find_levels(const struct stk_unpacker *unpacker, struct rest *rest, size_t count,
-                        struct level levels[STK_FORM_LEVELS])
+                        struct form_level levels[STK_FORM_LEVELS])
 {
     for (int k = 0; k < STK_FORM_LEVELS; k++) {
         size_t plane = stk_plane_bytes(count);
         bool last = k == STK_FORM_LEVELS - 1;
-        levels[k] = (struct level){.count = count, .bits = take(rest, plane)};
+        levels[k] = (struct form_level){.count = count, .bits = take(rest, plane)};
         levels[k].flags = last ? NULL : take(rest, plane);
         if (!levels[k].bits || !(last || levels[k].flags)) {
             return false;
@@ -64,8 +64,8 @@ static bool find_levels(const struct stk_unpacker *unpacker, struct rest *rest, 
 }
 
 /* From the last level to the first, which is all values. */
-static void join_levels(struct stk_unpacker *unpacker, const struct level levels[STK_FORM_LEVELS],
-                        int8_t *values)
+static void join_levels(struct stk_unpacker *unpacker,
+                        const struct form_level levels[STK_FORM_LEVELS], int8_t *values)
 {
     const struct stk_form_kernels *kernels = unpacker->kernels;
     for (int k = STK_FORM_LEVELS - 1; k > 0; k--) {
@@ -82,7 +82,7 @@ static void join_levels(struct stk_unpacker *unpacker, const struct level levels
 static int read_levels(struct stk_unpacker *unpacker, struct rest *rest, int8_t *values,
                        size_t count, size_t *escapes)
 {
-    struct level levels[STK_FORM_LEVELS];
+    struct form_level levels[STK_FORM_LEVELS];
     if (!find_levels(unpacker, rest, count, levels)) {
         return STK_DECODE_CORRUPT;
     }

@@ -4,7 +4,7 @@
 
 #include <math.h>
 
-struct work {
+struct float_work {
     const struct stk_axis *axis;
     float scale, support, inverse;
     uint32_t longest;
@@ -12,7 +12,7 @@ struct work {
     float *weights;
 };
 
-static void start_work(struct work *work, const struct stk_axis *axis)
+static void start_work(struct float_work *work, const struct stk_axis *axis)
 {
     float scale = (float)axis->size / (float)axis->total;
     work->axis = axis;
@@ -22,7 +22,8 @@ static void start_work(struct work *work, const struct stk_axis *axis)
     work->longest = 2 * (uint32_t)ceilf(work->support) + 1;
 }
 
-static int allocate(struct work *work, struct stk_workspace *workspace, enum stk_scratch where)
+static int allocate(struct float_work *work, struct stk_workspace *workspace,
+                    enum stk_scratch where)
 {
     size_t outputs = work->axis->outputs, weights;
     if (__builtin_mul_overflow(outputs, (size_t)work->longest * sizeof(float), &weights)) {
@@ -36,13 +37,13 @@ static int allocate(struct work *work, struct stk_workspace *workspace, enum stk
 }
 
 /* Returns the center of an output. Positions count from the first one of the whole result. */
-static float center_of(const struct work *work, uint32_t position)
+static float center_of(const struct float_work *work, uint32_t position)
 {
     return (float)((double)work->scale * (position + 0.5));
 }
 
 /* Finds the inputs of an output: those around its center that exist. */
-static void find_window(struct work *work, uint32_t slot, float center)
+static void find_window(struct float_work *work, uint32_t slot, float center)
 {
     int64_t size = work->axis->size;
     int64_t begin = (int64_t)((double)(center - work->support) + 0.5);
@@ -61,7 +62,7 @@ static float bilinear(float distance)
     return distance < 1.0f ? (float)(1.0 - (double)distance) : 0.0f;
 }
 
-static void weigh(struct work *work, uint32_t slot, float center)
+static void weigh(struct float_work *work, uint32_t slot, float center)
 {
     float *weights = work->weights + (size_t)slot * work->longest, sum = 0;
     uint32_t length = work->lengths[slot];
@@ -76,7 +77,7 @@ static void weigh(struct work *work, uint32_t slot, float center)
 }
 
 /* Finds the inputs that all windows together cover. First inputs count from there then. */
-static void set_origin(struct work *work, struct stk_float_axis_taps *out)
+static void set_origin(struct float_work *work, struct stk_float_axis_taps *out)
 {
     uint32_t begin = work->axis->size, end = 0, outputs = work->axis->outputs;
     for (uint32_t o = 0; o < outputs; o++) {
@@ -94,7 +95,7 @@ static void set_origin(struct work *work, struct stk_float_axis_taps *out)
 int stk_float_taps_make(struct stk_workspace *workspace, enum stk_scratch where,
                         const struct stk_axis *axis, struct stk_float_axis_taps *out)
 {
-    struct work work;
+    struct float_work work;
     start_work(&work, axis);
     int result = allocate(&work, workspace, where);
     for (uint32_t o = 0; o < axis->outputs && !result; o++) {

@@ -19,7 +19,7 @@ struct object {
     ElfW(Addr) base;
 };
 
-struct search {
+struct definition_search {
     const char *const *names;
     size_t count;
     _Atomic(void *) *found;
@@ -171,7 +171,7 @@ static void *find(const struct object *object, const char *name)
 /* Looks in one object for the names that are not found yet. Returns true if all are found. */
 static int look_in(struct dl_phdr_info *info, size_t size, void *cookie)
 {
-    struct search *search = cookie;
+    struct definition_search *search = cookie;
     struct object object;
     bool all = true;
     (void)size;
@@ -197,7 +197,7 @@ static int look_in(struct dl_phdr_info *info, size_t size, void *cookie)
 
 void stk_definition_find_next(const char *const names[], size_t count, _Atomic(void *) found[])
 {
-    struct search search = {.names = names, .count = count, .found = found};
+    struct definition_search search = {.names = names, .count = count, .found = found};
     if (dl_iterate_phdr(look_in, &search) == 0) {
         search.past_us =
             true; /* some do not exist, or the library was opened with dlopen, after libc */

@@ -162,6 +162,8 @@ bool name_rule_apply(const struct name_rule *rule, const char *path, char other[
     stk_text_add(&text, rule->to[NAME_HEAD]);
     stk_text_add_bytes(&text, path + directories + head, bytes - directories - head - tail);
     stk_text_add(&text, rule->to[NAME_TAIL]);
-    other[0] = text.cut ? '\0' : other[0];
+    if (text.cut) {
+        other[0] = '\0';
+    }
     return !text.cut;
 }

@@ -18,8 +18,8 @@
 #define SCANS        32   /* directories whose subdirectories are scanned now */
 #define MOST_WAITING 8192 /* directories that wait to be listed; no more are taken */
 
-struct waiting {
-    struct waiting *next;
+struct waiting_directory {
+    struct waiting_directory *next;
     unsigned level;
     char path[];
 };
@@ -29,7 +29,7 @@ static struct {
     atomic_bool begun;
     pthread_mutex_t lock;
     pthread_cond_t changed;
-    struct waiting *first, **end;
+    struct waiting_directory *first, **end;
     unsigned count;
     atomic_uint deepest; /* level of a directory that the job has listed itself */
     struct scan scans[SCANS];
@@ -41,7 +41,8 @@ static struct {
 static void add(const char *above, const char *name, unsigned level)
 {
     size_t bytes = strlen(above) + strlen(name) + 2;
-    struct waiting *waiting = ahead.count < MOST_WAITING ? malloc(sizeof *waiting + bytes) : NULL;
+    struct waiting_directory *waiting =
+        ahead.count < MOST_WAITING ? malloc(sizeof *waiting + bytes) : NULL;
     if (waiting != NULL) {
         struct stk_text path = stk_text_in(waiting->path, bytes);
         waiting->next = NULL;
@@ -56,13 +57,13 @@ static void add(const char *above, const char *name, unsigned level)
     }
 }
 
-static struct waiting *take(void)
+static struct waiting_directory *take(void)
 {
     pthread_mutex_lock(&ahead.lock);
     while (ahead.first == NULL) {
         pthread_cond_wait(&ahead.changed, &ahead.lock);
     }
-    struct waiting *taken = ahead.first;
+    struct waiting_directory *taken = ahead.first;
     ahead.first = taken->next;
     ahead.end = ahead.first == NULL ? &ahead.first : ahead.end;
     ahead.count--;
@@ -100,7 +101,7 @@ static void *list_all(void *context)
 {
     priority_lower();
     for (;;) {
-        struct waiting *taken = take();
+        struct waiting_directory *taken = take();
         list(taken->path, taken->level);
         free(taken);
     }

@@ -126,16 +126,16 @@ static bool is_file(const struct walk *walk, const struct stk_listing_name *name
 
 /* The part of a directory that is walked through: all of it, or what comes behind a path in it, or
  * up to that path. */
-struct part {
+struct tree_part {
     enum { ALL, BEHIND, UP_TO } which;
     const char *path; /* below the directory */
 };
 
 /* Returns the part of the directory or file `name` that is in the part of the directory above. Sets
  * `any` to false if there is none. */
-static struct part part_of(const struct part *above, const char *name, bool *any)
+static struct tree_part part_of(const struct tree_part *above, const char *name, bool *any)
 {
-    struct part part = {.which = ALL};
+    struct tree_part part = {.which = ALL};
     *any = true;
     if (above->which == ALL) {
         return part;
@@ -146,18 +146,18 @@ static struct part part_of(const struct part *above, const char *name, bool *any
     free(first);
     *any = order == 0 ? *slash != '\0' : (order > 0) == (above->which == BEHIND);
     if (order == 0 && *any) {
-        part = (struct part){above->which, slash + 1};
+        part = (struct tree_part){above->which, slash + 1};
     }
     return part;
 }
 
-static void walk_through(struct walk *walk, const char *directory, const struct part *part);
+static void walk_through(struct walk *walk, const char *directory, const struct tree_part *part);
 
 static void walk_to(struct walk *walk, const char *directory, const struct stk_listing_name *name,
-                    const struct part *above)
+                    const struct tree_part *above)
 {
     bool any;
-    struct part part = part_of(above, name->name, &any);
+    struct tree_part part = part_of(above, name->name, &any);
     if (!any) {
         return;
     }
@@ -170,7 +170,7 @@ static void walk_to(struct walk *walk, const char *directory, const struct stk_l
     free(path);
 }
 
-static void walk_through(struct walk *walk, const char *directory, const struct part *part)
+static void walk_through(struct walk *walk, const char *directory, const struct tree_part *part)
 {
     struct tree_names names;
     if (walk->ended || walk->depth == MOST_DEPTH ||
@@ -201,8 +201,8 @@ static void *go(void *context)
     struct walk *walk = context;
     const char *below = walk->opened + strlen(walk->directory) + 1;
     begin_message(walk);
-    walk_through(walk, walk->directory, &(struct part){BEHIND, below});
-    walk_through(walk, walk->directory, &(struct part){UP_TO, below});
+    walk_through(walk, walk->directory, &(struct tree_part){BEHIND, below});
+    walk_through(walk, walk->directory, &(struct tree_part){UP_TO, below});
     send_message(walk);
     end(walk);
     return NULL;

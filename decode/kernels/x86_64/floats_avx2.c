@@ -2,27 +2,27 @@
 #include "decode/kernels/x86_64/avx2.h"
 
 /* The sums of four pixels. */
-struct sums {
+struct float_sums {
     __m256 low, high;
 };
 
-INLINE struct sums product(const float *in, float weight)
+INLINE struct float_sums product(const float *in, float weight)
 {
     __m256 w = _mm256_set1_ps(weight);
-    return (struct sums){_mm256_mul_ps(_mm256_loadu_ps(in), w),
-                         _mm256_mul_ps(_mm256_loadu_ps(in + 8), w)};
+    return (struct float_sums){_mm256_mul_ps(_mm256_loadu_ps(in), w),
+                               _mm256_mul_ps(_mm256_loadu_ps(in + 8), w)};
 }
 
 /* Adds a product that is rounded. */
-INLINE void add(struct sums *sums, const float *in, float weight)
+INLINE void add(struct float_sums *sums, const float *in, float weight)
 {
-    struct sums more = product(in, weight);
+    struct float_sums more = product(in, weight);
     sums->low = _mm256_add_ps(sums->low, more.low);
     sums->high = _mm256_add_ps(sums->high, more.high);
 }
 
 /* Adds a product that is not rounded. */
-INLINE void fuse(struct sums *sums, const float *in, float weight)
+INLINE void fuse(struct float_sums *sums, const float *in, float weight)
 {
     __m256 w = _mm256_set1_ps(weight);
     sums->low = _mm256_fmadd_ps(_mm256_loadu_ps(in), w, sums->low);
@@ -52,9 +52,9 @@ INLINE void put_aside(float *aside, const uint8_t *const *in, size_t pixels)
 }
 
 /* Returns the sums of one output for four rows. */
-INLINE struct sums columns_of(const float *in, const float *weights, uint32_t count)
+INLINE struct float_sums columns_of(const float *in, const float *weights, uint32_t count)
 {
-    struct sums sums = product(in, weights[0]);
+    struct float_sums sums = product(in, weights[0]);
     uint32_t i = 1;
     for (; i + 4 <= count; i += 4) {
         UNROLLED
@@ -73,8 +73,8 @@ TARGET void stk_avx2_float_columns(float *const out[], const uint8_t *const *in,
 {
     put_aside(aside, in, pixels);
     for (size_t o = 0; o < taps->outputs; o++) {
-        struct sums sums = columns_of(aside + 16 * (size_t)taps->first[o],
-                                      taps->weights + o * taps->longest, taps->lengths[o]);
+        struct float_sums sums = columns_of(aside + 16 * (size_t)taps->first[o],
+                                            taps->weights + o * taps->longest, taps->lengths[o]);
         _mm_storeu_ps(out[0] + 4 * o, _mm256_castps256_ps128(sums.low));
         _mm_storeu_ps(out[1] + 4 * o, _mm256_extractf128_ps(sums.low, 1));
         _mm_storeu_ps(out[2] + 4 * o, _mm256_castps256_ps128(sums.high));
@@ -83,10 +83,10 @@ TARGET void stk_avx2_float_columns(float *const out[], const uint8_t *const *in,
 }
 
 /* Returns the sums of four pixels of the rows. */
-INLINE struct sums rows_of(const float *const *rows, size_t at, const float *weights,
-                           uint32_t count)
+INLINE struct float_sums rows_of(const float *const *rows, size_t at, const float *weights,
+                                 uint32_t count)
 {
-    struct sums sums = product(rows[0] + at, weights[0]);
+    struct float_sums sums = product(rows[0] + at, weights[0]);
     uint32_t i = 1;
     for (; i + 4 <= count; i += 4) {
         UNROLLED
@@ -104,7 +104,7 @@ TARGET void stk_avx2_float_rows(uint8_t *out, const float *const *rows, const fl
                                 uint32_t count, size_t pixels)
 {
     for (size_t at = 0; at < 4 * pixels; at += 16) {
-        struct sums sums = rows_of(rows, at, weights, count);
+        struct float_sums sums = rows_of(rows, at, weights, count);
         __m256i words =
             _mm256_packs_epi32(_mm256_cvtps_epi32(sums.low), _mm256_cvtps_epi32(sums.high));
         words = _mm256_permute4x64_epi64(words, 0xd8);

@@ -30,19 +30,19 @@ TARGET static void pack(struct stk_weights *weights, size_t count)
 #define FEW 2
 
 /* The sums of three parts, of any number of groups. */
-struct sums {
+struct part_sums {
     __m256i part[3];
 };
 
 /* Sums to which nothing was added: the half by which values are rounded. */
-INLINE struct sums begin(void)
+INLINE struct part_sums begin(void)
 {
     const __m256i zero = _mm256_setzero_si256();
-    return (struct sums){{zero, zero, _mm256_set1_epi32(1 << (STK_WEIGHT_BITS - 1))}};
+    return (struct part_sums){{zero, zero, _mm256_set1_epi32(1 << (STK_WEIGHT_BITS - 1))}};
 }
 
 /* Adds a group: four taps. */
-INLINE void add(struct sums *sums, __m256i pixels, const int32_t *w)
+INLINE void add(struct part_sums *sums, __m256i pixels, const int32_t *w)
 {
     UNROLLED
     for (int i = 0; i < 3; i++) {
@@ -51,7 +51,7 @@ INLINE void add(struct sums *sums, __m256i pixels, const int32_t *w)
 }
 
 /* Values that still have to be cut to bytes. */
-INLINE __m256i finish(struct sums sums)
+INLINE __m256i finish(struct part_sums sums)
 {
     __m256i sum = _mm256_add_epi32(_mm256_slli_epi32(sums.part[0], 8), sums.part[1]);
     sum = _mm256_add_epi32(_mm256_slli_epi32(sum, 8), sums.part[2]);
@@ -95,7 +95,7 @@ INLINE __m256i weigh(const uint8_t *const in[2], const struct stk_taps *taps, si
                                      groups > 1 ? gather(in, at + 16) : gather(in, at)};
         return weigh_few(pixels, weights, groups);
     }
-    struct sums sums = begin();
+    struct part_sums sums = begin();
     for (size_t g = 0; g < groups; g++, at += 16) {
         add(&sums, gather(in, at), weights[g].word);
     }
@@ -162,7 +162,7 @@ INLINE void weigh_one(__m256i values[4], const uint8_t *const *rows,
 INLINE void weigh_many(__m256i values[4], const uint8_t *const *rows,
                        const struct stk_weights *weights, uint32_t groups, size_t at)
 {
-    struct sums sums[4] = {begin(), begin(), begin(), begin()};
+    struct part_sums sums[4] = {begin(), begin(), begin(), begin()};
     for (uint32_t g = 0; g < groups; g++) {
         __m256i pixels[4];
         interleave(pixels, rows + 4 * (size_t)g, at);

@@ -84,10 +84,10 @@ static int next_stat(const struct stat_call *c)
 
 /* ---- what the catalogue knows, or the origin says ---- */
 
-enum how { UNANSWERED, KNOWN, ASKED, REFUSED };
+enum outcome { UNANSWERED, KNOWN, ASKED, REFUSED };
 
-struct answer {
-    enum how how;
+struct stat_answer {
+    enum outcome how;
     struct stk_identity known;
     struct statx asked;
     int error; /* why it was refused: -errno */
@@ -100,8 +100,8 @@ static bool is_of_path(int error)
     return error == -ENOENT || error == -ENOTDIR || error == -ELOOP || error == -ENAMETOOLONG;
 }
 
-static enum how look(struct stk_cache *cache, const struct stk_place *place, bool nofollow,
-                     struct answer *out)
+static enum outcome look(struct stk_cache *cache, const struct stk_place *place, bool nofollow,
+                         struct stat_answer *out)
 {
     if (stk_cache_stat(cache, place, nofollow, &out->known)) {
         return KNOWN;
@@ -115,7 +115,7 @@ static enum how look(struct stk_cache *cache, const struct stk_place *place, boo
 
 /* Finds the answer. The origin is asked once, in the way that is remembered, and not a second time
  * by the program's call. */
-static void find_answer(const struct stat_call *call, struct answer *out)
+static void find_answer(const struct stat_call *call, struct stat_answer *out)
 {
     struct stk_guard guard;
     struct stk_place place;
@@ -222,7 +222,7 @@ static __attribute__((noinline)) int stat_unanswered(const struct stat_call *cal
 
 static __attribute__((noinline)) int stat_perhaps(const struct stat_call *call)
 {
-    struct answer answer;
+    struct stat_answer answer;
     find_answer(call, &answer);
     switch (answer.how) {
     case KNOWN:
