@@ -114,8 +114,8 @@ bool stk_listing_validate(struct stk_cache *cache, const struct stk_place *direc
            learn(cache, directory, &look) == wanted;
 }
 
-bool stk_listing_name_entry(struct stk_cache *cache, const struct stk_place *directory,
-                            const struct stk_record *record, unsigned index, char *entry)
+static bool name_entry(struct stk_cache *cache, const struct stk_place *directory,
+                       const struct stk_record *record, unsigned index, char *entry)
 {
     struct stk_tier tier;
     return stk_tier_by_index(&cache->catalogue, index, &tier) &&
@@ -139,7 +139,7 @@ bool stk_listing_serve(struct stk_cache *cache, const struct stk_place *director
     char entry[STK_PATH_BYTES];
     const struct stk_record *record = stk_catalogue_record(&cache->catalogue, number);
     unsigned tier = stk_claim_load(&record->claim).tier;
-    if (!stk_listing_name_entry(cache, directory, record, tier, entry)) {
+    if (!name_entry(cache, directory, record, tier, entry)) {
         return false;
     }
     int error = stk_listing_load(entry, stk_listing_whose(directory), most, out);

@@ -50,8 +50,6 @@ bool stk_listing_validate(struct stk_cache *cache, const struct stk_place *direc
                           uint32_t wanted);
 /* Returns the claim of a record, after a wait for its filler. */
 struct stk_claim stk_listing_await_claim(struct stk_record *record);
-bool stk_listing_name_entry(struct stk_cache *cache, const struct stk_place *directory,
-                            const struct stk_record *record, unsigned index, char *entry);
 /* Notes in a listing which directory it is of. */
 void stk_listing_tell_whose(const struct stk_record *record, uint32_t number,
                             struct stk_listing *out);

@@ -12,7 +12,6 @@
 #include "cache/tier/pressure.h"
 #include "cli/os/thread.h"
 #include "cli/run/superseded.h"
-#include "cli/tiers/entries.h"
 
 #define PAUSE_NS       200000000L
 #define LEAST_PAUSE_NS 5000000L
@@ -104,7 +103,6 @@ static void *look_after_tiers(void *context)
     syscall(SYS_ioprio_set, 1, 0, idle);
     for (unsigned i = 0; i < watched->tier_count; i++) {
         if (watched->recounts[i]) {
-            entries_remove_old(watched->tiers[i].home, &over);
             stk_tier_recount_end(watched->tiers[i].shared, &watched->recount[i], &over);
         }
     }

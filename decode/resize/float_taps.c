@@ -30,10 +30,13 @@ static int allocate(struct float_work *work, struct stk_workspace *workspace,
         return STK_DECODE_MEMORY;
     }
     char *memory = stk_workspace_get(workspace, where, weights + 2 * outputs * sizeof(uint32_t));
+    if (memory == NULL) {
+        return STK_DECODE_MEMORY;
+    }
     work->weights = (float *)(void *)memory;
     work->first = (uint32_t *)(void *)(memory + weights);
     work->lengths = work->first + outputs;
-    return memory ? STK_DECODE_OK : STK_DECODE_MEMORY;
+    return STK_DECODE_OK;
 }
 
 /* Returns the center of an output. Positions count from the first one of the whole result. */
