@@ -31,7 +31,7 @@ Programs that load no libraries (static ones, those of Go, setuid ones of anothe
 
 FILES = {"/dev/shm/stoker-UID": "the cache and its index",
          "~/.local/state/stoker/tiers": "where caches lie on disks",
-         "~/.local/state/stoker/sizes": "how much the last runs have opened, by covered paths",
+         "~/.local/state/stoker/sizes": "how much the last runs have opened, by the paths that --path names",
          "~/.local/state/stoker/runs": "the newest runs, for stoker report"}
 
 

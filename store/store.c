@@ -173,7 +173,7 @@ static void discard(struct stk_store *store)
     free(store);
 }
 
-/* Fills it, or finds the same one; 0 or an errno. */
+/* Opens the store, or finds the `same` one that this process has open. Returns 0 or an errno. */
 static int open_new(struct stk_store *store, struct stk_store **same)
 {
     int error = store->given != NULL ? find_place(store) : ENOMEM;

@@ -121,6 +121,6 @@ uint32_t stk_area_count_beyond(const struct stk_area_file *file);
  * -errno. */
 int stk_area_allocate(const struct stk_area_file *file, struct stk_extent extent);
 /* Maps a whole range, once for each process; `slot` remembers it. Returns NULL if the file ends
- * before, or another has its name. */
+ * before the range does, or another file has its name. */
 void *stk_area_map(const struct stk_area_file *file, _Atomic(void *) *slot,
                    struct stk_extent extent);

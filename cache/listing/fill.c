@@ -137,7 +137,8 @@ static bool validate(const struct filling *filling)
     return true;
 }
 
-/* Checks that now, or queues the question where the command asks in this process's place. */
+/* Checks that the directory did not change. If the command asks in this process's place, queues the
+ * question for it. */
 static bool is_unchanged(struct filling *filling)
 {
     struct stk_revalidation_queue *queued = stk_run_revalidation_queue(&filling->cache->run);

@@ -104,7 +104,7 @@ __attribute__((noinline)) void stk_listing_learn(struct stk_cache *cache,
     stk_listing_leave_note(cache, &directory, learn(cache, &directory, look));
 }
 
-/* One look at the directory's times: true if they vouch for what the record has. */
+/* Looks at the directory's times once. Returns true if they are the record's. */
 bool stk_listing_validate(struct stk_cache *cache, const struct stk_place *directory,
                           uint32_t wanted)
 {

@@ -139,8 +139,8 @@ int stk_run_create(struct stk_run *run, const char *home, const char *name);
 /* Opens a run's file by its path; 0 or -errno: -EPERM if other users may write to it,
  * -EPROTO if it is no such file. */
 int stk_run_open(struct stk_run *run, const char *path);
-/* Opens it as a process of the run, which lives as long as such a process or a child of its fork
- * has the file mapped. */
+/* Opens a run's file as a process of the run. The run lives as long as such a process, or a child
+ * of its fork, has the file mapped. */
 int stk_run_join(struct stk_run *run, const char *path);
 /* Returns true if a process has joined the run with this file, in whichever pid namespace. */
 bool stk_run_is_joined(const char *path);

@@ -39,7 +39,7 @@ struct stk_transient {
 };
 
 struct stk_transients {
-    _Atomic uint32_t asked, looked;              /* counts wishes for room, and answers to them */
+    _Atomic uint32_t asked, looked;              /* counts requests for room, and answers */
     _Atomic uint32_t freed;                      /* counts notes */
     _Atomic uint64_t taken[STK_TRANSIENT_SLOTS]; /* what each takes, and in which tier */
     struct stk_transient slots[STK_TRANSIENT_SLOTS];
@@ -71,9 +71,9 @@ bool stk_transients_make_room(struct stk_transients *transients);
 
 /* ---- for the command ---- */
 
-/* Waits until room is wanted, or for so long. Returns the number of the last wish. */
+/* Waits until room is wanted, or for so long. Returns the number of the last request. */
 uint32_t stk_transients_wait(struct stk_transients *transients, int64_t timeout_ns);
-/* Notes that the slots were searched for that wish. */
+/* Notes that the slots were searched for the request of that number. */
 void stk_transients_looked(struct stk_transients *transients, uint32_t asked);
 /* Returns true if the entry is there, and its filler has it open by now or is dead. The slot is
  * then the caller's, to be ended or released (stk_transient_opened). */

@@ -95,7 +95,7 @@ static int open_locked(const char *home, int flags)
     return fd;
 }
 
-/* Unlocks it itself: a child that was forked meanwhile has the descriptor, too. */
+/* Unlocks the file before its close: a child that was forked meanwhile has the descriptor, too. */
 static void close_locked(int fd)
 {
     stk_sys_flock(fd, LOCK_UN);
@@ -147,7 +147,6 @@ static int make(int fd, const char *home, struct stk_ledger *out)
     return error == 0 ? store(fd, out) : error;
 }
 
-/* Opens, locks and reads it, and makes it if it is missing or damaged; the fd, or -errno. */
 int stk_ledger_open(const char *home, struct stk_ledger *out)
 {
     int fd = open_locked(home, 0);

@@ -74,15 +74,15 @@ static int write_new(int directory, const char *name, const char *text, size_t b
 
 int state_put(int directory, const char *name, const char *text, size_t bytes)
 {
-    char *aside = must_format(".%s.%d", name, getpid());
-    int error = write_new(directory, aside, text, bytes);
-    if (error == 0 && renameat(directory, aside, directory, name) != 0) {
+    char *temporary = must_format(".%s.%d", name, getpid());
+    int error = write_new(directory, temporary, text, bytes);
+    if (error == 0 && renameat(directory, temporary, directory, name) != 0) {
         error = -errno;
     }
     if (error != 0) {
-        unlinkat(directory, aside, 0);
+        unlinkat(directory, temporary, 0);
     }
-    free(aside);
+    free(temporary);
     return error;
 }
 

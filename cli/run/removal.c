@@ -153,11 +153,11 @@ static void remove_tier(struct stk_tier *tier, void *context)
 
 /* Makes room for the name under which a home is removed. Leftovers of a killed process under that
  * name go, too. */
-static void make_way_aside(char aside[STK_HOME_BYTES + 8], const char *home)
+static void clear_gone(char gone[STK_HOME_BYTES + 8], const char *home)
 {
-    snprintf(aside, STK_HOME_BYTES + 8, "%s.gone", home);
-    if (stk_home_check(aside) == 0) {
-        stk_walk_remove(aside);
+    snprintf(gone, STK_HOME_BYTES + 8, "%s.gone", home);
+    if (stk_home_check(gone) == 0) {
+        stk_walk_remove(gone);
     }
 }
 
@@ -165,9 +165,9 @@ static void make_way_aside(char aside[STK_HOME_BYTES + 8], const char *home)
  * meanwhile makes a new home, and loses nothing of it. */
 static void remove_own_home(const struct going *going)
 {
-    char aside[STK_HOME_BYTES + 8];
-    make_way_aside(aside, going->home);
-    remove_home(going->home, rename(going->home, aside) == 0 ? aside : going->home, going);
+    char gone[STK_HOME_BYTES + 8];
+    clear_gone(gone, going->home);
+    remove_home(going->home, rename(going->home, gone) == 0 ? gone : going->home, going);
 }
 
 /* Notes that everything was written. Processes that outlive the catalogue read the origin from then
@@ -224,9 +224,9 @@ static void empty_unused(struct stk_catalogue *catalogue, const char *home)
 bool removal_sweep_locked(const char *home)
 {
     static struct stk_catalogue catalogue;
-    char aside[STK_HOME_BYTES + 8];
+    char gone[STK_HOME_BYTES + 8];
     struct sweep sweep = {.home = home};
-    make_way_aside(aside, home);
+    clear_gone(gone, home);
     live_each_file(home, remove_if_dead, &sweep);
     if (live_count(home).runs > 0) {
         return sweep.any_dead;

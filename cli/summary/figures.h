@@ -114,6 +114,7 @@ uint64_t figures_left_to_torch(const struct session *session);
 const char *figures_bound_name(enum bound bound);
 /* Returns one line for the user, which begins with a verb or with a finding. The caller frees. */
 char *figures_advice(const struct figures *figures);
-/* Writes that line and further advice. Returns how many lines; the caller frees each. */
+/* Writes the line of figures_advice and further advice. Returns how many lines; the caller frees
+ * each. */
 #define FIGURES_SUGGESTIONS 6
 unsigned figures_suggest(const struct figures *figures, char *out[FIGURES_SUGGESTIONS]);

@@ -29,5 +29,6 @@ int stk_rows_open_jpeg(struct stk_rows *rows, struct stk_workspace *workspace,
 int stk_rows_open_image(struct stk_rows *rows, struct stk_workspace *workspace,
                         const struct stk_image *image, struct stk_region region, size_t slack);
 /* Gives the next rows, which stay until the next call. Returns how many there are, or an error.
- * Above those the last one is repeated. Call it until region.height rows were given out. */
+ * If these are fewer than STK_ROWS_TOGETHER, the places behind them hold the last row again. Call
+ * it until region.height rows were given out. */
 int stk_rows_next(struct stk_rows *rows, const uint8_t *out[STK_ROWS_TOGETHER]);

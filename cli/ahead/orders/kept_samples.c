@@ -71,7 +71,7 @@ static bool is_sound(const struct kept_samples *kept, uint64_t dataset, size_t b
            kept->text_bytes <= bytes && bytes_of(kept) == bytes && kept->check == check_of(kept);
 }
 
-/* Makes it the newest, since it is used. */
+/* Reads the file, and makes it the newest one, since it is used. */
 static struct kept_samples *take(int fd, uint64_t dataset, size_t most)
 {
     size_t bytes;

@@ -83,7 +83,7 @@ void order_begin(struct order *order, int fd);
 void order_begin_beside(struct order *order, struct order *leader, int fd);
 /* Takes over what has been added to the leader. Returns false for want of memory. */
 bool order_follow(struct order *order);
-/* Closes it, and frees its paths. */
+/* Closes the order's connection, and frees its paths. */
 void order_end(struct order *order);
 /* Returns true if a rule for the files beside this order's has no order yet. */
 bool order_has_rule(const struct order *order);

@@ -119,7 +119,8 @@ struct child {
     void *argument;
 };
 
-/* Begins in the child, whose copy of the parent's stack holds what to begin. */
+/* Runs in the child first, then calls the program's function. `context` lies on the parent's stack,
+ * of which the child has a copy. */
 static int begin_child(void *context)
 {
     const struct child child = *(const struct child *)context;

@@ -18,7 +18,7 @@ struct batch_buffer {
 /* Makes a buffer. If it is `shared`, children of a fork see later writes. Returns NULL with an
  * exception set. */
 struct batch_buffer *batch_buffer_make(size_t bytes, bool shared);
-/* Unmaps it. */
+/* Unmaps the memory, and frees the buffer. */
 void batch_buffer_free(struct batch_buffer *buffer);
 
 /* Returns true if this process made the buffer; false in a child of it. */

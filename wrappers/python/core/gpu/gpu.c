@@ -110,8 +110,8 @@ static const char *refuse_batch(const struct gpu_batch *batch)
     return refusal;
 }
 
-/* Takes them out of (plan, images, begin, bytes, out, out bytes). 0, or -1 with an exception set
- * and nothing held. */
+/* Takes a batch out of the arguments (plan, images, begin, bytes, out, out bytes), and holds the
+ * images' buffer. Returns 0, or -1 with an exception set and no buffer held. */
 static int take_batch(struct gpu_batch *batch, PyObject *given)
 {
     PyObject *plan;
@@ -278,7 +278,7 @@ static PyObject *gpu_name(PyObject *module, PyObject *capsule)
 
 /* ---- batches on their way ---- */
 
-/* Sends it; what is held is not if that fails. */
+/* Sends a batch. `object` is held until the copy has ended, and not at all if the call fails. */
 static int send(struct device *device, const struct gpu_batch *batch, PyObject *object,
                 void *stream, uint64_t *number, struct stk_gpu_why *why)
 {
