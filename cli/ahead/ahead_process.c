@@ -3,7 +3,6 @@
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -20,10 +19,10 @@
 #include "cli/fill/job_cache.h"
 #include "cli/history/history.h"
 #include "cli/os/detached.h"
+#include "cli/os/pause.h"
 #include "cli/os/thread.h"
 
-#define STEP_NS  (STK_NS_PER_S / 100)
-#define PATIENCE 200 /* steps until the run ends without the process */
+#define PATIENCE_NS (2 * STK_NS_PER_S) /* until the run ends without the process */
 
 static struct {
     int socket; /* by which the process hears orders, and that it is to end; -1: there is none */
@@ -128,11 +127,12 @@ void ahead_process_begin(const struct request *request, struct stk_run *run)
 /* Leaves the process behind if it waits for an origin. */
 static void wait_for_end(void)
 {
-    for (int i = 0; i < PATIENCE; i++) {
+    int64_t began_ns = stk_clock_boottime_ns();
+    while (stk_clock_boottime_ns() - began_ns < PATIENCE_NS) {
         if (waitpid(ahead.pid, NULL, WNOHANG) != 0) {
             return;
         }
-        nanosleep(&(struct timespec){0, STEP_NS}, NULL);
+        pause_since(began_ns);
     }
     kill(ahead.pid, SIGKILL);
     waitpid(ahead.pid, NULL, WNOHANG);

@@ -14,6 +14,7 @@
 #include "cli/fill/read_cancel.h"
 #include "cli/fill/tree_scan.h"
 #include "cli/os/descriptors.h"
+#include "cli/os/pause.h"
 #include "cli/os/priority.h"
 #include "cli/os/thread.h"
 
@@ -282,8 +283,9 @@ void fill_ahead_beside(struct stk_cache *cache, const struct request *request,
 void fill_ahead_end(void)
 {
     fill_ahead_stop();
+    int64_t began_ns = stk_clock_boottime_ns();
     while (atomic_load(&ahead.began_ns) != 0 && atomic_load(&ahead.ended_ns) == 0) {
-        nanosleep(&(struct timespec){0, STEP_NS}, NULL);
+        pause_since(began_ns);
     }
 }
 

@@ -4,7 +4,6 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 
 #include "base/clock.h"
 #include "base/sys.h"
@@ -13,13 +12,13 @@
 #include "cli/fill/fill_ahead.h"
 #include "cli/fill/job_cache.h"
 #include "cli/fill/open_origin.h"
+#include "cli/os/pause.h"
 #include "cli/os/priority.h"
 #include "cli/os/thread.h"
 #include "cli/out/say.h"
 
-#define LOOK_NS  STK_NS_PER_S
-#define STEP_NS  (STK_NS_PER_S / 100)
-#define PATIENCE 200 /* steps until the run ends without the threads */
+#define LOOK_NS     STK_NS_PER_S
+#define PATIENCE_NS (2 * STK_NS_PER_S) /* until the run ends without the threads */
 
 /* A slot as it was last seen, so that its file is looked at only if there is news. */
 struct seen {
@@ -217,8 +216,10 @@ void finisher_end(void)
 {
     big_team_end(); /* before the queue wakes the thread that looks */
     finisher_close();
-    for (int i = 0; i < PATIENCE && (!big_team_end() || atomic_load(&finisher.looks)); i++) {
-        nanosleep(&(struct timespec){0, STEP_NS}, NULL);
+    int64_t began_ns = stk_clock_boottime_ns();
+    while ((!big_team_end() || atomic_load(&finisher.looks)) &&
+           stk_clock_boottime_ns() - began_ns < PATIENCE_NS) {
+        pause_since(began_ns);
     }
 }
 

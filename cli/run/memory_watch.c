@@ -5,7 +5,6 @@
 #include <stdbool.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/sys.h"
@@ -20,10 +19,11 @@
 /* Bytes that a whole job takes at most in a nanosecond. */
 #define MOST_BYTES_A_NS 8
 
-static pthread_t watcher, counter;
+static pthread_t watcher;
+static pthread_mutex_t at_work = PTHREAD_MUTEX_INITIALIZER; /* of the thread that counts */
 static const struct session *watched;
 static struct samples *granted; /* NULL: there is nothing to grant */
-static bool watching, counting;
+static bool watching;
 static atomic_bool over;
 static _Atomic uint32_t ended; /* `over`, as a futex */
 static uint64_t removed_bytes;
@@ -60,8 +60,7 @@ static bool is_any_memory(void)
 
 static void pause_for(long ns)
 {
-    const struct timespec pause = {0, ns};
-    nanosleep(&pause, NULL);
+    stk_sys_futex_wait(&ended, 0, ns);
 }
 
 /* Returns the pause until the next look, which comes before the job can have taken all that is
@@ -101,12 +100,14 @@ static void *look_after_tiers(void *context)
     pid_t self = (pid_t)syscall(SYS_gettid);
     setpriority(PRIO_PROCESS, (id_t)self, 19);
     syscall(SYS_ioprio_set, 1, 0, idle);
+    pthread_mutex_lock(&at_work);
     for (unsigned i = 0; i < watched->tier_count; i++) {
         if (watched->recounts[i]) {
             stk_tier_recount_end(watched->tiers[i].shared, &watched->recount[i], &over);
         }
     }
-    superseded_watch(&ended);
+    superseded_watch(&ended, &at_work);
+    pthread_mutex_unlock(&at_work);
     return context;
 }
 
@@ -115,7 +116,7 @@ void watch_begin(struct session *session)
     struct samples *samples = &session->samples;
     granted = samples->quota != NULL && samples->tally != NULL ? samples : NULL;
     watched = session;
-    counting = thread_start(&counter, look_after_tiers, NULL);
+    thread_start_detached(look_after_tiers, NULL);
     watching = (is_any_memory() || granted != NULL) && thread_start(&watcher, watch, NULL);
 }
 
@@ -124,10 +125,7 @@ uint64_t watch_end(void)
     atomic_store(&over, true);
     atomic_store(&ended, 1);
     stk_sys_futex_wake_all(&ended);
-    if (counting) {
-        pthread_join(counter, NULL);
-        counting = false;
-    }
+    pthread_mutex_lock(&at_work); /* for good: a thread of low priority takes long to end */
     if (watching) {
         if (granted != NULL) {
             stk_tally_ask(granted->tally);

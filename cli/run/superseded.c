@@ -60,12 +60,14 @@ static uint64_t count_refused(const struct stk_cache *cache)
 }
 
 /* Waits longer after a walk that found nothing. */
-void superseded_watch(_Atomic uint32_t *ended)
+void superseded_watch(_Atomic uint32_t *ended, pthread_mutex_t *at_work)
 {
     uint64_t refused = 0;
     int64_t rest_ns = LOOK_NS, next_ns = 0;
     while (atomic_load(ended) == 0) {
+        pthread_mutex_unlock(at_work);
         stk_sys_futex_wait(ended, 0, LOOK_NS);
+        pthread_mutex_lock(at_work);
         /* not at once: opening asks the origin about the roots, which a short command can do
          * without */
         struct stk_cache *cache = atomic_load(ended) == 0 ? job_cache_if_open() : NULL;

@@ -19,13 +19,13 @@
 #include "cli/fill/open_origin.h"
 #include "cli/fill/read_cancel.h"
 #include "cli/os/descriptors.h"
+#include "cli/os/pause.h"
 #include "cli/os/priority.h"
 #include "cli/os/thread.h"
 
 #define MOST_THREADS  256
 #define LEAST_THREADS 2
 #define ATTEMPTS      8 /* of a file to get room that other files have left */
-#define STEP_NS       (STK_NS_PER_S / 100)
 #define IDLE_NS       (STK_NS_PER_S / 1000)
 #define LOOK_NS       (STK_NS_PER_S / 1000)
 
@@ -357,10 +357,11 @@ void reading_ahead_end(void)
     ahead.over = true;
     pthread_cond_broadcast(&ahead.changed);
     pthread_mutex_unlock(&ahead.lock);
+    int64_t began_ns = stk_clock_boottime_ns();
     while (atomic_load(&ahead.alive) > 0) {
         for (unsigned each = 0; each < ahead.started; each++) {
             read_cancel_cut(&ahead.cancels[each]);
         }
-        nanosleep(&(struct timespec){0, STEP_NS}, NULL);
+        pause_since(began_ns);
     }
 }
