@@ -1,4 +1,4 @@
-/* Pauses between two looks at something whose end no event tells. */
+/* Pauses between two looks at something that ends without an event. */
 #pragma once
 
 #include <stdint.h>

@@ -11,6 +11,6 @@
 #include <stdint.h>
 
 /* Removes such entries whenever files were refused for want of room. Returns when `*ended` is not 0
- * and its waiters are woken. The caller holds `at_work`, which is free while the thread waits. Takes
- * the run from the environment. For one thread. */
+ * and its waiters are woken. The caller holds `at_work`, which is free while the thread waits.
+ * Takes the run from the environment. For one thread. */
 void superseded_watch(_Atomic uint32_t *ended, pthread_mutex_t *at_work);

@@ -15,6 +15,13 @@
 #define DISTANCE  1024 /* files between two probes, later on */
 #define MOST_VAIN 32   /* files without room, one after the other */
 
+/* Files beside those of a list. */
+#define BESIDE_DISTANCE 64  /* files between two probes, later on: all that is ahead has some */
+#define BESIDE_SLACK    128 /* files that the loader is done with until a probe has failed */
+#define BESIDE_RECENT                                                                              \
+    0xffff /* the last probes that count: more than half of them must be opened                    \
+            */
+
 /* Files of trees. */
 #define TREE_DISTANCE 64 /* files between two probes, later on */
 #define TREE_SHARE    16 /* one in so many files that were read must have been opened */
@@ -291,6 +298,9 @@ static bool may_go_on(const struct order *order)
         return read < SHARDS_FIRST + SHARDS_EACH * order->opened &&
                read < SHARDS_AHEAD + order->opened;
     }
+    if (order->believed && order->leader != NULL) {
+        return count_probes(order) < ORDER_PROBES + 2 * order->confirmed;
+    }
     return order->believed || count_probes(order) < ORDER_PROBES;
 }
 
@@ -322,14 +332,22 @@ uint64_t order_take(struct order *order, char path[STK_PATH_BYTES])
     return order->taken++;
 }
 
+static unsigned distance_of(const struct order *order)
+{
+    return order->leader != NULL     ? BESIDE_DISTANCE
+           : order_is_of_tree(order) ? TREE_DISTANCE
+                                     : DISTANCE;
+}
+
 void order_probe(struct order *order, uint64_t number, uint32_t record)
 {
-    unsigned distance = order_is_of_tree(order) ? TREE_DISTANCE : DISTANCE;
-    bool is_turn = number < ORDER_PROBES || number % distance == 0 ||
-                   (order_begins_amid(order) && order->probing < ORDER_PROBES);
+    unsigned distance = distance_of(order);
+    bool is_first =
+        number < ORDER_PROBES || (order_begins_amid(order) && order->probing < ORDER_PROBES);
     order->skipped += record == 0;
-    if (order->dataset == 0 && is_turn && record != 0) {
-        order->probes[order->probing++ % ORDER_PROBES] = (struct order_probe){number, record};
+    if (order->dataset == 0 && (is_first || number % distance == 0) && record != 0) {
+        order->probes[order->probing++ % ORDER_PROBES] =
+            (struct order_probe){number, record, is_first ? 1 : distance};
     }
 }
 
@@ -354,13 +372,25 @@ bool order_was_opened(struct order *order, uint64_t number, unsigned opens)
 
 static void judge(struct order *order, struct order_probe *probe, struct stk_run *run)
 {
+    unsigned slack = order->leader != NULL ? BESIDE_SLACK : ORDER_SLACK;
     if (stk_run_opens(run, probe->record) > 0) {
         order->opened++;
+        order->confirmed += probe->each;
+        order->recent <<= 1;
         probe->record = 0;
-    } else if (!is_in_no_order(order) && probe->number + ORDER_SLACK < order->done) {
+    } else if (!is_in_no_order(order) && probe->number + slack < order->done) {
         order->missed++;
+        order->recent = order->recent << 1 | 1;
         probe->record = 0;
     }
+}
+
+/* Returns true if most of the files were not opened: of all, or of a rule's last ones. */
+static bool is_refuted(const struct order *order)
+{
+    int recent = __builtin_popcount(order->recent & BESIDE_RECENT);
+    return (order->missed >= PROVEN && order->missed > order->opened) ||
+           (order->leader != NULL && recent > (int)PROVEN);
 }
 
 /* The loader hears of its own orders alone. */
@@ -394,7 +424,7 @@ void order_judge(struct order *order, struct stk_run *run)
     if (!order->believed && order->opened >= PROVEN) {
         believe(order);
     }
-    order->failed = order->failed || (order->missed >= PROVEN && order->missed > order->opened);
+    order->failed = order->failed || is_refuted(order);
 }
 
 /* Returns how many files were read and not opened, though the loader is done with them. Some may
@@ -414,7 +444,8 @@ void order_judge_rule(const struct order *order)
         const struct order_probe *probe = &order->probes[i];
         missed += probe->record != 0 && probe->number < order->done;
     }
-    if (order->leader != NULL && missed >= PROVEN && missed > order->opened) {
+    if (order->leader != NULL &&
+        (is_refuted(order) || (missed >= PROVEN && missed > order->opened))) {
         beside_refute(order->leader->list_of, order->rule);
     }
     if (order->leader != NULL && !order->believed) {

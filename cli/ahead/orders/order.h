@@ -8,7 +8,9 @@
  * data set have probes in all of their orders together: sample_files.h says whether these hold.
  *
  * An order that goes beside another one, its leader, has the files that samples open beside those
- * of a list (beside.h). Its paths are numbered as the leader's, and it ends with the leader.
+ * of a list (beside.h). Its paths are numbered as the leader's, and it ends with the leader. So
+ * that a rule which holds no longer costs little, it has many probes, and reads ahead as many files
+ * as the job has opened of it, and a few more.
  *
  * The caller holds a lock, but for the probes of one order, which it gives by order_judge().
  */
@@ -51,6 +53,7 @@ struct order_chunk;
 struct order_probe {
     uint64_t number; /* of the file in the order */
     uint32_t record; /* 0: the probe is judged, or there is none */
+    uint32_t each;   /* the files that it stands for */
 };
 
 struct order {
@@ -71,7 +74,9 @@ struct order {
     uint64_t skipped; /* of those taken: they were there, or the job had opened them */
     struct order_probe probes[ORDER_PROBES];
     unsigned probing, opened, missed;
-    unsigned in_vain; /* files without room, one after the other */
+    uint64_t confirmed; /* files for which probes stand that were opened */
+    uint32_t recent;    /* the last probes that were judged: a bit for each, 1 if it was missed */
+    unsigned in_vain;   /* files without room, one after the other */
     unsigned
         least_opens; /* the fewest that a file had before its turn, as earlier passes left it */
     bool failed, believed; /* for good */

@@ -66,6 +66,14 @@ def test_masks_that_are_opened_no_more(run):
     assert 2 * 6 <= masks <= 2 * 6 + 64
 
 
+def test_masks_that_some_samples_open(run):
+    """The rule holds for the first samples, so it is believed. Then 64 masks are read in vain, and one for each that was
+    opened, or stands for some."""
+    ran = run("some", 2, 3)
+    masks = ran.json["bytes_origin"] // SIZE - COUNT
+    assert 2 * 24 <= masks <= 2 * (2 * 24) + 64
+
+
 def test_paths_of_a_sample(tmp_path):
     """A list may name a file by a link. A file that another list names is no other one."""
     (tmp_path / "real").mkdir()

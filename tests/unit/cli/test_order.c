@@ -357,6 +357,21 @@ static unsigned take_beside(bool came)
     return count;
 }
 
+static void open_pairs(unsigned first, unsigned end)
+{
+    for (unsigned i = first; i < end; i++) {
+        open_file(i + 1);
+    }
+}
+
+/* The loader is done with so many samples. */
+static void pass(unsigned done)
+{
+    add_list(done, 1000, 8);
+    ck_assert(order_follow(&beside));
+    order_judge(&beside, &run);
+}
+
 static void end_list(void)
 {
     order_judge(&beside, &run);
@@ -408,11 +423,54 @@ START_TEST(a_rule_that_holds)
         open_file(record);
     }
     order_judge(&beside, &run);
-    ck_assert_uint_eq(take_beside(true), 160 - ORDER_PROBES);
+    ck_assert_uint_eq(take_beside(true), 2 * 8);
+    open_pairs(8, ORDER_PROBES);
+    order_judge(&beside, &run);
+    ck_assert_uint_eq(take_beside(true), 160 - ORDER_PROBES - 2 * 8);
     ck_assert_int_lt(recv(loader, &word, 1, MSG_DONTWAIT), 0); /* it hears of its own order alone */
     end_list();
     char path[STK_PATH_BYTES];
     ck_assert_uint_gt(beside_path(SET, 0, "/i0001", path), 1);
+}
+END_TEST
+
+/* Until it is refuted, 64 files are read, and two for each that the job opens. */
+START_TEST(a_rule_that_holds_for_some_samples)
+{
+    char path[STK_PATH_BYTES];
+    begin_list(0, 36, 16);
+    ck_assert_uint_eq(take_beside(true), ORDER_PROBES);
+    open_pairs(0, 8);
+    order_judge(&beside, &run);
+    ck_assert_uint_eq(take_beside(true), 2 * 8);
+    pass(128 + 8 + 8);
+    ck_assert(!beside.failed);
+    pass(128 + 8 + 9);
+    ck_assert(beside.failed);
+    end_list();
+    ck_assert_uint_eq(beside_path(SET, 0, "/i0001", path), 1);
+}
+END_TEST
+
+/* Nine probes of the last 16 were not opened, each the 64th file. */
+START_TEST(a_rule_that_no_longer_holds)
+{
+    char path[STK_PATH_BYTES];
+    unsigned opened = 0, taken = 0;
+    begin_list(0, 124, 16);
+    while (opened < 20 * 64) {
+        unsigned more = take_beside(true), last = taken + more < 20 * 64 ? taken + more : 20 * 64;
+        ck_assert_uint_le(taken += more, ORDER_PROBES + 64 + 2 * opened);
+        open_pairs(opened, last);
+        opened = last;
+        order_judge(&beside, &run);
+    }
+    pass(128 + 28 * 64);
+    ck_assert(!beside.failed);
+    pass(128 + 28 * 64 + 1);
+    ck_assert(beside.failed);
+    end_list();
+    ck_assert_uint_eq(beside_path(SET, 0, "/i0001", path), 1);
 }
 END_TEST
 
@@ -567,6 +625,8 @@ Suite *suite_order(void)
     tcase_add_test(all, files_beside_those_of_a_list);
     tcase_add_test(all, files_that_do_not_follow_from_a_list);
     tcase_add_test(all, a_rule_that_holds);
+    tcase_add_test(all, a_rule_that_holds_for_some_samples);
+    tcase_add_test(all, a_rule_that_no_longer_holds);
     tcase_add_test(all, a_rule_that_is_wrong);
     tcase_add_test(all, a_rule_has_its_probes_once);
     tcase_add_test(all, files_that_samples_have_opened);

@@ -2,7 +2,7 @@
 """Draws the batches of a data set that has a list of its images, and opens a mask beside each: PROGRAM DIRECTORY KIND
 WORKERS EPOCHS.
 
-Prints a line for each epoch: a digest of its batches, and a draw. KIND: masks; a few, which has no more masks after the
+Prints a line for each epoch: a digest of its batches, and a draw. KIND: masks; few or some, which have no more masks after the
 first of a process; or batched, which makes all samples of a batch at once."""
 
 import hashlib
@@ -13,13 +13,13 @@ import sys
 import torch
 from torch.utils.data import DataLoader, Dataset
 
-FEW = 6  # of two processes: enough to show a rule, and too few to have it believed
+FEW = {"few": 6, "some": 24}  # of two processes: enough to show a rule, and too few to have it believed, or enough
 
 
 class Images(Dataset):
     def __init__(self, directory, kind):
         self.images = sorted(os.path.join(directory, "images", name) for name in os.listdir(directory + "/images"))
-        self.kind, self.made = kind, 0
+        self.few, self.made = FEW.get(kind), 0
 
     def __len__(self):
         return len(self.images)
@@ -27,13 +27,13 @@ class Images(Dataset):
     def __getitem__(self, index):
         self.made += 1
         paths = [self.images[index]]
-        if self.kind != "few" or self.made <= FEW:
+        if self.few is None or self.made <= self.few:
             paths.append(paths[0].replace("/images/", "/masks/").replace(".jpg", ".png"))
         number = torch.randint(9, ()).item() + random.randrange(9)
         for path in paths:
             with open(path, "rb") as file:
                 number += int.from_bytes(file.read()[:4], "big")
-        return number if self.kind != "few" else torch.randint(9, ()).item()
+        return number if self.few is None else torch.randint(9, ()).item()
 
 
 class Batched(Images):
@@ -46,7 +46,7 @@ def main():
     torch.manual_seed(7)
     random.seed(7)
     data = (Batched if kind == "batched" else Images)(directory, kind)
-    loader = DataLoader(data, batch_size=8, shuffle=True, num_workers=workers, persistent_workers=kind == "few")
+    loader = DataLoader(data, batch_size=8, shuffle=True, num_workers=workers, persistent_workers=kind in FEW)
     for _ in range(epochs):
         digest = hashlib.sha256()
         for batch in loader:
