@@ -116,6 +116,16 @@ unsigned beside_rules(uint64_t dataset)
     return beside != NULL ? beside->count : 0;
 }
 
+bool beside_is_known(uint64_t dataset)
+{
+    const struct beside *beside = find(dataset);
+    bool is = false;
+    for (unsigned i = 0; beside != NULL && i < beside->count; i++) {
+        is = is || !beside->refuted[i];
+    }
+    return is;
+}
+
 size_t beside_path(uint64_t dataset, unsigned rule, const char *listed, char path[STK_PATH_BYTES])
 {
     const struct beside *beside = find(dataset);

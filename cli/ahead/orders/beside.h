@@ -15,13 +15,15 @@
 #include "base/path.h"
 
 #define BESIDE_RULES 4  /* of a data set */
-#define BESIDE_SETS  16 /* data sets */
+#define BESIDE_SETS  64 /* lists and ids of data sets */
 
 /* Notes what a sample has opened: the path that the list has, then the others, each with its zero.
  * Returns false if that is no such message. */
 bool beside_add(uint64_t dataset, const char *paths, size_t bytes);
 /* Returns how many rules are known for the files of a data set's list. Rules stay. */
 unsigned beside_rules(uint64_t dataset);
+/* Returns true if a rule is known that was not refuted. */
+bool beside_is_known(uint64_t dataset);
 /* Writes the path that follows from a listed one. Returns its bytes with the zero: 1 if none
  * follows, or if the rule was guessed wrongly. */
 size_t beside_path(uint64_t dataset, unsigned rule, const char *listed, char path[STK_PATH_BYTES]);

@@ -17,6 +17,7 @@
 
 /* Files beside those of a list. */
 #define BESIDE_DISTANCE 64  /* files between two probes, later on: all that is ahead has some */
+#define SHOWN           512 /* samples that show a rule, unless there is none */
 #define BESIDE_SLACK    128 /* files that the loader is done with until a probe has failed */
 #define BESIDE_RECENT                                                                              \
     0xffff /* the last probes that count: more than half of them must be opened                    \
@@ -87,7 +88,11 @@ static bool append(struct order *order, const char *paths, size_t bytes)
     memcpy(chunk->paths, paths, bytes);
     *(order->last == NULL ? &order->first : &order->last->next) = chunk;
     order->last = chunk;
-    order->next = order->next == NULL ? chunk : order->next;
+    if (order->has_ids) {
+        order->taken = order->skipped = order->received;
+    } else if (order->next == NULL) {
+        order->next = chunk;
+    }
     return true;
 }
 
@@ -151,6 +156,11 @@ static void begin_samples(struct order *order, uint64_t dataset)
 }
 
 /* ---- beside a leader ---- */
+
+bool order_is_useless(const struct order *order)
+{
+    return order->has_ids && order->done >= SHOWN && !beside_is_known(order->list_of);
+}
 
 bool order_has_rule(const struct order *order)
 {
@@ -245,8 +255,9 @@ bool order_add(struct order *order, const void *message, size_t bytes)
     if (head.done == ORDER_BESIDE) {
         return beside_add(head.dataset, body, bytes);
     }
-    if (head.done == ORDER_LIST) {
+    if (head.done == ORDER_LIST || head.done == ORDER_IDS) {
         order->list_of = head.dataset;
+        order->has_ids = head.done == ORDER_IDS;
         return true;
     }
     if (head.dataset != 0) {
@@ -393,12 +404,12 @@ static bool is_refuted(const struct order *order)
            (order->leader != NULL && recent > (int)PROVEN);
 }
 
-/* The loader hears of its own orders alone. */
+/* The loader hears of its own orders alone, and whether names follow from its ids. */
 static void believe(struct order *order)
 {
     static const char word = ORDER_BELIEVED;
     order->believed = true;
-    if (order->leader == NULL) {
+    if (order->leader == NULL || order->leader->has_ids) {
         (void)!send(order->fd, &word, sizeof word, MSG_DONTWAIT | MSG_NOSIGNAL);
     }
 }

@@ -44,6 +44,7 @@ struct order_message {
    has opened. */
 #define ORDER_BESIDE        (UINT64_MAX - 4)
 #define ORDER_LIST          (UINT64_MAX - 5) /* the paths to come are those of a list of `dataset` */
+#define ORDER_IDS           (UINT64_MAX - 6) /* as ORDER_LIST, but with ids in the place of paths */
 #define ORDER_MAGIC         UINT64_C(0x34726564726f6b73) /* changes with the layout */
 #define ORDER_BELIEVED      'b'                          /* the answer, once */
 #define ORDER_MESSAGE_BYTES (64u << 10)                  /* at most */
@@ -66,6 +67,7 @@ struct order {
     size_t at;                        /* of that path */
     uint64_t dataset;                 /* of which samples are sent, or 0 */
     uint64_t list_of;                 /* the data set that has the list, or 0 */
+    bool has_ids;                     /* no file has its paths: only those beside it are read */
     const struct order *leader;       /* NULL: it goes beside none */
     unsigned rule;                    /* by which paths follow from the leader's */
     unsigned followed;                /* rules that have an order beside this one */
@@ -90,6 +92,8 @@ void order_begin_beside(struct order *order, struct order *leader, int fd);
 bool order_follow(struct order *order);
 /* Closes the order's connection, and frees its paths. */
 void order_end(struct order *order);
+/* Returns true if nothing follows from the ids of an order, of which samples have shown enough. */
+bool order_is_useless(const struct order *order);
 /* Returns true if a rule for the files beside this order's has no order yet. */
 bool order_has_rule(const struct order *order);
 /* Adds a message. Returns false if that is none. */

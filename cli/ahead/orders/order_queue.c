@@ -168,7 +168,8 @@ static void look_at(const struct pollfd *polled, struct order *order)
     order->ended = order->ended || !goes_on;
     order_judge(order, orders.run);
     orders.loaders = orders.loaders || is_of_loader(order);
-    if (order->failed || (order->ended && (!order_is_of_tree(order) || order_is_empty(order)))) {
+    if (order->failed || order_is_useless(order) ||
+        (order->ended && (!order_is_of_tree(order) || order_is_empty(order)))) {
         end(order);
     } else {
         begin_beside(order);

@@ -322,6 +322,17 @@ static void add_list(uint64_t done, unsigned first, unsigned count)
     ck_assert(add(done, paths, 7 * count));
 }
 
+static void learn_rule(void)
+{
+    ck_assert(!order_has_rule(&order));
+    for (unsigned i = 0; i < 8; i++) {
+        char paths[] = "/i000x\0/m000x";
+        paths[5] = paths[12] = (char)('0' + i);
+        ck_assert(tell(ORDER_BESIDE, paths, sizeof paths));
+    }
+    ck_assert(order_has_rule(&order));
+}
+
 /* Begins a list whose rule is learned, and an order beside it. */
 static void begin_list(uint64_t done, unsigned messages, unsigned each)
 {
@@ -331,13 +342,7 @@ static void begin_list(uint64_t done, unsigned messages, unsigned each)
         add_list(done, i * each, each);
     }
     take_all();
-    ck_assert(!order_has_rule(&order));
-    for (unsigned i = 0; i < 8; i++) {
-        char paths[] = "/i000x\0/m000x";
-        paths[5] = paths[12] = (char)('0' + i);
-        ck_assert(tell(ORDER_BESIDE, paths, sizeof paths));
-    }
-    ck_assert(order_has_rule(&order));
+    learn_rule();
     order_begin_beside(&beside, &order, dup(order.fd));
     ck_assert(!order_has_rule(&order));
     ck_assert(order_follow(&beside));
@@ -431,6 +436,44 @@ START_TEST(a_rule_that_holds)
     end_list();
     char path[STK_PATH_BYTES];
     ck_assert_uint_gt(beside_path(SET, 0, "/i0001", path), 1);
+}
+END_TEST
+
+/* Ids are no files. The loader hears that names follow from them. */
+START_TEST(files_that_follow_from_ids)
+{
+    char word, path[STK_PATH_BYTES];
+    begin();
+    ck_assert(tell(ORDER_IDS, "", 0));
+    for (unsigned i = 0; i < 20; i++) {
+        add_list(0, 8 * i, 8);
+    }
+    ck_assert(!order_has_next(&order));
+    learn_rule();
+    order_begin_beside(&beside, &order, dup(order.fd));
+    ck_assert(order_follow(&beside));
+    ck_assert_uint_eq(take_beside(true), ORDER_PROBES);
+    open_pairs(0, 8);
+    order_judge(&beside, &run);
+    ck_assert_int_eq(recv(loader, &word, 1, MSG_DONTWAIT), 1);
+    add_list(512, 160, 8);
+    ck_assert(!order_is_useless(&order));
+    beside_refute(SET, 0);
+    ck_assert(order_is_useless(&order));
+    end_list();
+    ck_assert_uint_eq(beside_path(SET, 0, "/i0001", path), 1);
+}
+END_TEST
+
+START_TEST(ids_from_which_nothing_follows)
+{
+    begin();
+    ck_assert(tell(ORDER_IDS, "", 0));
+    add_list(511, 0, 8);
+    ck_assert(!order_is_useless(&order));
+    add_list(512, 8, 8);
+    ck_assert(order_is_useless(&order));
+    end();
 }
 END_TEST
 
@@ -625,6 +668,8 @@ Suite *suite_order(void)
     tcase_add_test(all, files_beside_those_of_a_list);
     tcase_add_test(all, files_that_do_not_follow_from_a_list);
     tcase_add_test(all, a_rule_that_holds);
+    tcase_add_test(all, files_that_follow_from_ids);
+    tcase_add_test(all, ids_from_which_nothing_follows);
     tcase_add_test(all, a_rule_that_holds_for_some_samples);
     tcase_add_test(all, a_rule_that_no_longer_holds);
     tcase_add_test(all, a_rule_that_is_wrong);

@@ -18,7 +18,7 @@ from .name_lists import Names
 from .order import WINDOW, Files, Order, call
 from .rest import Rest
 from .samplers import begins_anew
-from .sender import connect
+from .sender import IDS, connect
 
 _SWITCH = "STOKER_AHEAD"
 _PLACE = "STOKER_ORDERS"
@@ -122,14 +122,15 @@ def _begin(iterator):
     if not is_map:
         return None
     key = opened.key_of(dataset)
-    return begin(iterator._sampler_iter, dataset, lambda most: sample_paths.paths_of(dataset, most), key)
+    return begin(iterator._sampler_iter, dataset, lambda most: sample_paths.paths_of(dataset, most), key,
+                 lambda most: opened.ids_of(dataset, most, key))
 
 
-def begin(indices, source, lists_of, key=0):
+def begin(indices, source, lists_of, key=0, ids_of=None):
     """Returns the Order of a pass, or None. `indices`: an iterator that gives them, one by one or in batches; it does
     not move. `lists_of`: called with an index that there is, returns a list of Names of the samples' files. Each is used
     until the command has not believed it once for `source`. `key`: of the data set, if its samples' opens are noted. If
-    there is no list, indices are sent of that data set."""
+    there is no list, indices are sent of that data set, and the ids that `ids_of` returns, by their key."""
     place = _place()
     if not place or torch.utils.data.get_worker_info() is not None:
         return None
@@ -137,17 +138,21 @@ def begin(indices, source, lists_of, key=0):
     foretold = foretell.order_of(indices)
     first = foretold.take(WINDOW) if foretold else array("q")
     lists = lists_of(max(first, default=0))
-    files = [Files(names, connect(place, list_of=key), lambda number=number: _doubt(weak, number))
+    named = [Files(names, connect(place, list_of=key), lambda number=number: _doubt(weak, number))
              for number, names in enumerate(lists) if number not in _doubted_of(source)]
-    if not files and key:
-        files = [Files(_INDICES, connect(place, key), lambda: None)]
+    files = named
+    if not named and key:
+        ids = call(ids_of, max(first, default=0)) or {}
+        files = [Files(_INDICES, connect(place, key), lambda: None),
+                 *(Files(names, connect(place, list_of=each, kind=IDS), lambda number=each: _doubt(weak, number))
+                   for each, names in ids.items() if each not in _doubted_of(source))]
     files = [each for each in files if each.is_open]
     if not files:
         return None
     order = Order(foretold, first, files)
     order.goes_on = begins_anew(indices)
     if foretold is None:
-        order.rests = [Rest(each.names, place) for each in files if each.names is not _INDICES]
+        order.rests = [Rest(each.names, place) for each in named if each.is_open]
     return order
 
 

@@ -15,6 +15,7 @@ import torch
 _PATH = type(pathlib.Path())
 _LEAST = 2  # a list of one name is no list of samples
 _PARTS = 16  # parts of an item, columns of a table: so many are looked at
+_DISTINCT = 8  # items that differ, so that they may be ids
 
 # The items of a list, a table or the like. `take`: returns those with these indices, as a list.
 Rows = namedtuple("Rows", "count take")
@@ -39,7 +40,7 @@ def rows_of(value, kinds="USO"):
     return None
 
 
-def _tables_of(value):
+def _tables_of(value, kinds="USO"):
     """Yields the Rows of a list, or of each column of a table."""
     kind, pandas, arrow = type(value), sys.modules.get("pandas"), sys.modules.get("pyarrow")
     if pandas and kind is getattr(pandas, "Series", None):
@@ -50,7 +51,7 @@ def _tables_of(value):
     elif arrow and kind is getattr(arrow, "Table", None):
         yield from map(rows_of_arrow, islice(value.columns, _PARTS))
     else:
-        rows = rows_of(value)
+        rows = rows_of(value, kinds)
         if rows is not None:
             yield rows
 
@@ -89,6 +90,28 @@ def names_by_ids(value, table, most, roots):
         yield from _names_in_rows(rows, roots)
 
 
+def ids_in(value, most):
+    """Yields the Names of ids for each part of a list's items that differs from item to item. No file is looked for."""
+    for rows in _tables_of(value, "USOiu"):
+        if rows.count > max(most, _LEAST - 1):
+            first = rows.take(range(min(rows.count, _DISTINCT)))
+            for key in _keys_of(first[0]):
+                parts = [item if key is None else item[key] for item in first]
+                if len({(type(part), part) for part in parts if type(part) in (str, int)}) == len(first):
+                    yield from names_of_ids(rows.count, _part_taker(rows.take, key), type(parts[0]))
+
+
+def names_of_ids(count, take, kind):
+    """Yields Names with paths as a rule can be learned from (cli/ahead/orders/name_rule.h). Files that are called by a
+    number have as many digits as this has, or all have as many."""
+    for form in ("/%s",) if kind is str else ("/%d", "/%020d"):
+        yield Names(count, lambda indices, form=form: [form % each for each in take(indices)])
+
+
+def _part_taker(take, key):
+    return take if key is None else lambda indices: [item[key] for item in take(indices)]
+
+
 def _names_in_rows(rows, roots):
     first = rows.take((0,))[0]
     for key in _keys_of(first):
@@ -112,10 +135,8 @@ def _keys_of(item):
 
 
 def _taker(take, key, root):
-    def names(indices):
-        items = take(indices)
-        return _joined(root, items if key is None else [item[key] for item in items])
-    return names
+    part = _part_taker(take, key)
+    return lambda indices: _joined(root, part(indices))
 
 
 # ---- names ----

@@ -3,7 +3,7 @@
 The process that makes samples has the preload note which covered files each of them opens, and sends that to the
 command. In later epochs the command gets the indices of that data set's samples, and reads what they have opened
 (cli/ahead/orders/sample_files.h). If a list names one of a sample's files, the first samples show how the others' names
-follow from it (cli/ahead/orders/beside.h).
+follow from it (cli/ahead/orders/beside.h). If a list has ids, they show how all names follow.
 """
 
 import functools
@@ -22,6 +22,7 @@ _LEAST, _MOST = 256, 16 << 10  # bytes that are sent at a time: soon at first, s
 _OTHERS = 64  # samples without a file, one after the other, until no more are looked at
 _FEWER = 8  # a sample that opens nothing else counts as so many of these
 _LISTED = 64  # samples of which a list names a file, until no more are looked at
+_IDS = 32  # samples that show how names follow from ids
 _DEPTH = 3  # objects within a data set
 _LOOKED_AT = 64  # indices of a subset
 
@@ -48,8 +49,9 @@ def _notes_of(fetcher, indices, place):
     if not plain:
         return None
     one_by_one = fetcher.auto_collation and _gives_samples_one_by_one(fetcher.dataset)
-    lists = sample_paths.paths_of(fetcher.dataset, max(plain))
-    return Notes(place, key_of(fetcher.dataset), lists, one_by_one)
+    lists, key = sample_paths.paths_of(fetcher.dataset, max(plain)), key_of(fetcher.dataset)
+    ids = {} if lists else call(ids_of, fetcher.dataset, max(plain), key)
+    return Notes(place, key, lists, one_by_one, ids or {})
 
 
 def _batch_of(indices):
@@ -69,10 +71,11 @@ def _gives_samples_one_by_one(dataset):
 class Notes:
     """Opens of one fetcher's samples that are not sent yet."""
 
-    def __init__(self, place, dataset, lists, one_by_one):
+    def __init__(self, place, dataset, lists, one_by_one, ids):
         """`dataset`: its key. `lists`: Names that may be those of the samples' files. `one_by_one`: the fetcher makes the
-        samples of a batch, and not the data set."""
+        samples of a batch, and not the data set. `ids`: as ids_of() gives them."""
         self._place, self._dataset, self._lists, self._one_by_one = place, dataset, lists, one_by_one
+        self._ids, self._left_ids = ids, _IDS  # samples
         self._unsent, self._bytes, self._least = [], 0, _LEAST
         self._others = 0  # samples that have opened no file, one after the other
         self._listed = 0  # samples of which a list names a file
@@ -120,6 +123,9 @@ class Notes:
             self._note_beside(beside)
             return
         self._lists = ()
+        if self._left_ids > 0:
+            self._left_ids -= 1
+            self._note_ids(index, paths)
         self._unsent += _SAMPLE.pack(index, len(paths)), paths
         self._bytes += _SAMPLE.size + len(paths)
         if self._bytes >= _MOST:
@@ -134,6 +140,12 @@ class Notes:
             paths = os.fsencode("\0".join([*beside, ""]))
             sender.report(self._place, self._dataset, sender.BESIDE, paths)
 
+    def _note_ids(self, index, paths):
+        for key, names in self._ids.items():
+            name = names.take((index,))[0]
+            if _may_follow(name, paths):
+                sender.report(self._place, key, sender.BESIDE, os.fsencode(name) + b"\0" + paths)
+
     def _send_if_many(self):
         if self._bytes >= self._least:
             self._least = min(2 * self._least, _MOST)
@@ -143,6 +155,13 @@ class Notes:
         if self._unsent:
             sender.report(self._place, self._dataset, sender.OPENED, b"".join(self._unsent))
             self._unsent, self._bytes = [], 0
+
+
+def _may_follow(name, paths):
+    """Returns false if a number has been filled up with zeros, and the name has not, or the other way round."""
+    digits = name.lstrip("/0") or "0"
+    filled = any(os.path.splitext(path)[0].endswith("0" + digits) for path in os.fsdecode(paths).split("\0"))
+    return not name[1:].isdecimal() or filled == (name != "/" + digits)
 
 
 def beside_list(lists, index, paths):
@@ -183,8 +202,17 @@ class _Marked(list):
 def key_of(dataset):
     """Returns a number for a data set, the same in each process: by its class, and by the texts and a subset's indices
     that it holds. Two data sets that are alike in these share it, and what they open is compared."""
-    traits = repr(_traits(dataset, _DEPTH)).encode("utf-8", "surrogatepass")
-    return int.from_bytes(blake2b(traits, digest_size=8).digest(), "little") | 1
+    return _number_of(repr(_traits(dataset, _DEPTH)))
+
+
+def ids_of(dataset, most, key):
+    """Returns {a number, the same in each process: Names of ids} of the data set with that key."""
+    lists = sample_paths.ids_of(dataset, most)
+    return {_number_of(f"{key} {names.take((0,))[0]}"): names for names in lists}
+
+
+def _number_of(text):
+    return int.from_bytes(blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "little") | 1
 
 
 def _traits(thing, depth):

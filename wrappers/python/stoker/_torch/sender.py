@@ -20,7 +20,8 @@ _HIGH = 512  # descriptors of ours are not the program's next ones
 UNORDERED = (1 << 64) - 1  # ORDER_UNORDERED of cli/ahead/orders/order.h
 OPENED = (1 << 64) - 4  # ORDER_OPENED
 BESIDE = (1 << 64) - 5  # ORDER_BESIDE
-_LIST = (1 << 64) - 6  # ORDER_LIST
+LIST = (1 << 64) - 6  # ORDER_LIST
+IDS = (1 << 64) - 7  # ORDER_IDS
 
 _senders = set()
 
@@ -63,9 +64,9 @@ def report(place, dataset, kind, opened):
             pass
 
 
-def connect(place, dataset=0, list_of=0):
+def connect(place, dataset=0, list_of=0, kind=LIST):
     """Returns a Sender to the command at that socket, or None. `dataset`: what it sends are indices of that data set's
-    samples, in arrays. `list_of`: what it sends are paths of a list of that data set."""
+    samples, in arrays. `list_of`: what it sends are paths of a list of that data set, or ids, as `kind` says."""
     _heed_forks()
     low = _socket()
     try:
@@ -77,7 +78,7 @@ def connect(place, dataset=0, list_of=0):
     finally:
         low.close()
     if list_of:
-        sender.say_list_of(list_of)
+        sender.say_list_of(list_of, kind)
     return sender
 
 
@@ -101,10 +102,10 @@ class Sender:
             self._connection = None
             _senders.discard(self)
 
-    def say_list_of(self, dataset):
+    def say_list_of(self, dataset, kind):
         """Has the command read what samples of that data set open beside the files of the list."""
         with contextlib.suppress(OSError):
-            self._connection.send(_HEAD.pack(_MAGIC, dataset, _LIST, 0), socket.MSG_DONTWAIT | socket.MSG_NOSIGNAL)
+            self._connection.send(_HEAD.pack(_MAGIC, dataset, kind, 0), socket.MSG_DONTWAIT | socket.MSG_NOSIGNAL)
 
     def is_believed(self):
         """Returns true if the command has seen that the files are opened. It says so once."""

@@ -1,0 +1,79 @@
+"""Data sets that join the names of their files, by a list of ids, or by the index alone. How names follow is learned from
+the first samples."""
+
+import os
+import pathlib
+import sys
+
+import pytest
+
+from origin import settle
+from stoker._torch import opened, sample_paths
+
+PROGRAM = pathlib.Path(__file__).parent / "programs/ids.py"
+COUNT, SIZE = 300, 20000
+OTHERS = 19  # files beside each that no sample opens, so that what is read ahead of a tree is none
+
+
+@pytest.fixture(scope="module")
+def data(session_origin):
+    source, mount = session_origin.directory("ids")
+    for kind, suffix in ("images", "jpg"), ("masks", "png"):
+        (source / kind).mkdir()
+        for number in range(COUNT):
+            (source / kind / f"{number:04}.{suffix}").write_bytes(os.urandom(SIZE))
+            for other in range(OTHERS):
+                (source / kind / f"{number:04}_{other}.{suffix}").touch()
+    settle()
+    return mount
+
+
+@pytest.fixture
+def run(jobs, plainly, origin, data):
+    def run(kind, workers):
+        """Returns the run, whose batches and draws are those of a job without Stoker."""
+        line = [sys.executable, PROGRAM, data, kind, str(workers)]
+        plain = plainly(line)
+        origin.fs.latency_ms = 2
+        ran = jobs.run(line, path=data, flags=["--no-history"], timeout=300)
+        assert ran.stdout == plain
+        return ran
+    return run
+
+
+@pytest.mark.parametrize("kind, workers", [("texts", 2), ("texts", 0), ("numbers", 2), ("pairs", 2), ("index", 2)])
+def test_names_that_follow(run, origin, kind, workers):
+    """Nearly all files are there before they are wanted in the first epoch. Each is read once."""
+    files = COUNT * (2 if kind == "pairs" else 1)
+    with origin.fs.counting() as counted:
+        ran = run(kind, workers)
+    assert ran.json["read_ahead"]["there"] >= 0.7 * files and ran.opens == files
+    assert counted.counts()["read_bytes"] <= 1.02 * files * SIZE
+
+
+def test_names_that_do_not_follow(run):
+    ran = run("drawn", 2)
+    assert ran.json["bytes_origin"] <= 1.02 * COUNT * SIZE
+
+
+class Data:
+    def __init__(self, **values):
+        self.__dict__.update(values)
+
+
+def _ids(data, index, most=3):
+    return [names.take((index,))[0] for names in sample_paths.ids_of(data, most)]
+
+
+def test_what_may_be_an_id():
+    assert _ids(Data(ids=["a", "b/c", "d", "e"]), 1) == ["/b/c"]
+    assert _ids(Data(ids=[("a", 1), ("b", 1), ("c", 1), ("d", 1)]), 1) == ["/b"]  # labels are the same
+    assert _ids(Data(numbers=[5, 7, 11, 13]), 2) == ["/11", "/" + "11".zfill(20)]
+    assert _ids(Data(), 2) == ["/2", "/" + "2".zfill(20)]
+    assert _ids(Data(few=["a", "b"], flags=[True, False, None, 1.5]), 1) == ["/1", "/" + "1".zfill(20)]
+
+
+def test_the_same_number_in_each_process():
+    """A process knows other indices than another one."""
+    data = Data(few=["a", "b"], ids=["x", "y", "z", "u"])
+    assert {*opened.ids_of(data, 3, 9)} < {*opened.ids_of(data, 1, 9)}
