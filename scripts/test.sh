@@ -1,8 +1,9 @@
 #!/bin/bash
 # Runs the tests, several parts at a time, and says at the end what passed: `make test`, `make test T=name`.
 #     scripts/test.sh [NAME]
-# A test that failed is tried once more, with nothing beside it (as CPython does with its tests). If it passes then,
-# it is named at the end: the test, or a part of the library, does not bear a busy machine.
+# When all parts have ended, the tests that failed are tried once more, one after the other, with nothing beside them (as
+# CPython does with its tests). Those that pass then are named at the end: the test, or a part of the library, does not
+# bear a busy machine. A test that fails twice has failed.
 set -uo pipefail
 cd "$(dirname "$0")/.." || exit
 name=${1:-}
@@ -14,11 +15,16 @@ limit=1500
 export limit
 trap 'rm -rf "$scratch"' EXIT
 
-# Runs one part. Its output goes to a file.
+# Runs one part. Its output goes to a file. With `again` set, it runs the tests that failed, without workers (ALONE).
 part() {
-    PYTEST_ADDOPTS="-o cache_dir=$scratch/cache-$1${again:+ --last-failed}" \
+    PYTEST_ADDOPTS="-o cache_dir=$scratch/cache-$1${again:+ --last-failed}" UNIT_FAILED="$scratch/cases-$1" ALONE=${again:-} \
         "${PYTHON:-/usr/bin/python3}" tests/lib/hang.py "$limit" "$MAKE" --no-print-directory "$1" \
         >"$scratch/$1" 2>&1 || echo "$1" >>"$scratch/failed"
+}
+
+# The tests that failed by the output of a part, one a line: those of pytest, and cases of the unit tests.
+failures() {
+    grep -ahE '^(FAILED|ERROR) |^[a-z_0-9]+: failed$' "$scratch/$1" | cut -c -200 | sort -u
 }
 
 # Runs the parts of one line, one after the other. The output of a part is shown when it has ended,
@@ -112,13 +118,27 @@ END
     fi
 }
 
-# The parts that failed, once more; not where so many failed that something is broken.
+# What failed in the parts that failed, once more; not where so many failed that something is broken.
 failed_again() {
+    local part
     mapfile -t failed < <(sort -u "$scratch/failed" 2>/dev/null)
     [ ${#failed[@]} -gt 0 ] && [ ${#failed[@]} -le 8 ] || return 0
     mv "$scratch/failed" "$scratch/failed-first"
+    for part in "${failed[@]}"; do
+        failures "$part" >"$scratch/first-$part"
+    done
     again=1 parts "${failed[@]}"
-    unsteady=$(comm -23 <(printf '%s\n' "${failed[@]}") <(sort -u "$scratch/failed" 2>/dev/null) | tr '\n' ' ')
+}
+
+# Says of each part that was repeated what had failed in it at first.
+say_first() {
+    local part
+    for part in "${failed[@]}"; do
+        if grep -qx "$part" "$scratch/failed" 2>/dev/null; then echo "test: failed twice: $part; at first:"
+        else echo "test: failed beside others, passed alone: $part; at first:"; fi
+        if [ -s "$scratch/first-$part" ]; then sed 's/^/    /' "$scratch/first-$part"
+        else echo "    all of it (its output above names no test)"; fi
+    done
 }
 
 # Most parts wait for most of their time: three keep a processor busy, and leave tests the time that they need.
@@ -131,9 +151,9 @@ all() {
     failed_again
 }
 
-unsteady=''
+failed=()
 if [ -n "$name" ]; then one; else all; fi
-[ -z "$unsteady" ] || echo "test: failed beside others, passed alone: $unsteady"
+[ ! -e "$scratch/failed-first" ] || say_first
 if [ -s "$scratch/failed" ]; then
     echo "test: failed: $(tr '\n' ' ' <"$scratch/failed")" >&2
     exit 1

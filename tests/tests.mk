@@ -1,7 +1,8 @@
 # The tests' parts, and how they run. Part of the Makefile.
 
-# Python's tests, by a path of this checkout that other users can enter; -rs says why a test is skipped.
-PYTEST = STOKER_BUILD='$(B)' tests/lib/reachable.sh $(PYTHON) -m pytest -q -rs --tb=short
+# Python's tests, by a path of this checkout that other users can enter; -rs says why a test is skipped, and fE names
+# what failed, as scripts/test.sh reads it.
+PYTEST = STOKER_BUILD='$(B)' tests/lib/reachable.sh $(PYTHON) -m pytest -q -rfEs --tb=short
 NEWEST_PYTEST = $(PYTEST:$(PYTHON)=$(VENV)/bin/python)
 
 # ---- the parts: one for each folder with Python's tests, test-cache-kills for tests/cache/kills ----
@@ -12,7 +13,7 @@ FOLDERS := $(filter-out packages gpu cluster,$(patsubst tests/%/,%,$(sort $(dir 
 	$(wildcard tests/*/test_*.py tests/*/*/test_*.py)))))
 PARTS := $(addprefix test-,$(subst /,-,$(FOLDERS)))
 
-# Jobs on a slow origin wait more than they compute, so several files at a time.
+# Jobs on a slow origin wait more than they compute, so several files at a time; not where failed tests are repeated ALONE.
 WORKERS_cli-verbs := -n 2 --dist loadfile
 WORKERS_cli-summary := -n 2 --dist loadfile
 WORKERS_cli-run := -n 2 --dist loadfile
@@ -28,7 +29,7 @@ slice_of = $(if $(SLICE_$(1)),$(if $(whole),,$(patsubst %,/test_%.py,$(SLICE_$(1
 
 .PHONY: $(PARTS) test-cache test-cli test-preload test-wrappers
 $(PARTS): test-%: all
-	@$(PYTEST) $(WORKERS_$*) $(or $(addprefix tests/$(subst -,/,$*),$(call slice_of,$*)),tests/$(subst -,/,$*)) \
+	@$(PYTEST) $(if $(ALONE),,$(WORKERS_$*)) $(or $(addprefix tests/$(subst -,/,$*),$(call slice_of,$*)),tests/$(subst -,/,$*)) \
 		$(if $(T),-k '$(T)')
 
 test-cache: $(filter test-cache-%,$(PARTS)) ## tests of the cache: files, tiers, versions, kills, faults, readers of big files

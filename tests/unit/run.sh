@@ -1,6 +1,7 @@
 #!/bin/bash
 # Runs the unit tests by their cases, several at a time: most of their time they wait.
 #     tests/unit/run.sh PROGRAM [NAME]      NAME: one suite, or one case of a suite
+# The names of cases that fail go to the file UNIT_FAILED. With ALONE set, those in it are run, one after the other.
 set -uo pipefail
 program=$1 name=${2:-}
 [ -z "$name" ] || exec "$program" "$name"
@@ -14,6 +15,7 @@ run_case() {
         sed -n "s/^100%: \(Checks: [0-9]*\).*/\1 $1/p" <<<"$said"
     else
         printf '%s: failed\n%s\n' "$1" "$said"
+        [ -z "${UNIT_FAILED:-}" ] || echo "$1" >>"$UNIT_FAILED"
         return 1
     fi
 }
@@ -21,13 +23,18 @@ export -f run_case
 
 # The names of all cases. Those of the store come first, since they wait for the longest time.
 cases() {
+    if [ -n "${ALONE:-}" ] && [ -s "${UNIT_FAILED:-}" ]; then
+        sort -u "$UNIT_FAILED"
+        return
+    fi
     "$program" --cases | grep '^store'
     "$program" --cases | grep -v '^store'
 }
 
 said=$(mktemp)
 trap 'rm -f "$said"' EXIT
-cases | xargs -P 6 -I '{}' bash -c 'run_case {}' >"$said"
+mapfile -t names < <(cases)
+printf '%s\n' "${names[@]}" | xargs -P "${ALONE:-6}" -I '{}' bash -c 'run_case {}' >"$said"
 status=$?
 grep -v '^Checks: ' "$said"
 awk '/^Checks: / { all += $2 } END { print all " checks passed" }' "$said"
