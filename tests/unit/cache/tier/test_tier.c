@@ -442,20 +442,31 @@ START_TEST(what_a_catalogue_leaves_is_known_to_the_next)
 }
 END_TEST
 
-/* A process that is stopped while it counts: others do without, and soon. */
+/* How long it takes to be refused 8 blocks. */
+static int64_t refused_in_ns(struct stk_tier *tier)
+{
+    int64_t began_ns = stk_clock_boottime_ns();
+    ck_assert_int_eq(stk_tier_take(tier->shared, 8, 1), STK_TOOK_NOT_NOW);
+    return stk_clock_boottime_ns() - began_ns;
+}
+
+/* A process that is stopped while it counts: others do without, and soon. On a busy machine each of
+ * the short waits may take long, and not all tries are so unlucky. */
 START_TEST(a_held_account_is_not_waited_for)
 {
     UNIT_NEEDS_PRIVATE();
     struct stk_tier tier;
     struct stk_ledger ledger;
+    bool soon = false;
     ck_assert_int_eq(attach("/dev/shm", 5 * MIB, &tier), 0);
     int64_t used = atomic_load(&tier.shared->budget.used_blocks);
     int fd = stk_ledger_open(tier.home, &ledger);
     ck_assert_int_ge(fd, 0);
-    int64_t began_ns = stk_clock_boottime_ns();
-    ck_assert_int_eq(stk_tier_take(tier.shared, 8, 1), STK_TOOK_NOT_NOW);
-    ck_assert_int_lt(stk_clock_boottime_ns() - began_ns, STK_NS_PER_S);
-    ck_assert_int_eq(atomic_load(&tier.shared->budget.used_blocks), used);
+    for (int i = 0; i < 20 && !soon; i++) {
+        soon = refused_in_ns(&tier) < STK_NS_PER_S;
+        ck_assert_int_eq(atomic_load(&tier.shared->budget.used_blocks), used);
+    }
+    ck_assert(soon);
     ck_assert_int_eq(stk_ledger_close(fd, NULL), 0);
     ck_assert_int_eq(stk_tier_take(tier.shared, 8, 1), STK_TOOK);
 }
@@ -500,22 +511,37 @@ START_TEST(who_waits_is_announced_with_the_others)
 }
 END_TEST
 
+/* Counts the tier anew: its account is missing (0), empty (1), or has a byte (2). */
+static void count_anew(const struct stk_tier *tier, int how, struct stk_ledger *out)
+{
+    const char *path = unit_join(tier->home, "account");
+    ck_assert_int_eq(unlink(path), 0);
+    if (how > 0) {
+        unit_write(path, "x", (size_t)how - 1);
+    }
+    ck_assert_int_eq(stk_ledger_close(stk_ledger_open(tier->home, out), NULL), 0);
+}
+
+/* The walk has 20 ms, which may be too little on a busy machine. Then all that the file system
+ * holds counts as the tier's: that is never less. */
 START_TEST(a_damaged_account_is_made_anew)
 {
     UNIT_NEEDS_PRIVATE();
     struct stk_tier tier;
-    struct stk_ledger before, ledger;
+    struct stk_ledger right, ledger;
     ck_assert_int_eq(attach("/dev/shm", 5 * MIB, &tier), 0);
-    ck_assert_int_eq(stk_ledger_close(stk_ledger_open(tier.home, &before), NULL), 0);
-    for (int i = 0; i < 3; i++) {
-        const char *path = unit_join(tier.home, "account");
-        ck_assert_int_eq(unlink(path), 0);
-        if (i > 0) {
-            unit_write(path, "x", i == 1 ? 0 : 1);
+    ck_assert_int_eq(stk_ledger_walk(tier.home, 0, NULL, &right.blocks, &right.inodes), 0);
+    ck_assert_int_eq(stk_ledger_close(stk_ledger_open(tier.home, &ledger), NULL), 0);
+    ck_assert_int_ge(ledger.blocks, right.blocks);
+    for (int how = 0; how < 3; how++) {
+        bool same = false;
+        for (int i = 0; i < 100 && !same; i++) {
+            count_anew(&tier, how, &ledger);
+            ck_assert_int_ge(ledger.blocks, right.blocks);
+            ck_assert_int_ge(ledger.inodes, right.inodes);
+            same = ledger.blocks == right.blocks && ledger.inodes == right.inodes;
         }
-        ck_assert_int_eq(stk_ledger_close(stk_ledger_open(tier.home, &ledger), NULL), 0);
-        ck_assert_int_eq(ledger.blocks, before.blocks);
-        ck_assert_int_eq(ledger.inodes, before.inodes);
+        ck_assert(same);
     }
 }
 END_TEST
