@@ -118,7 +118,7 @@ END
     fi
 }
 
-# What failed in the parts that failed, once more; not where so many failed that something is broken.
+# Repeats what failed in the parts that failed; not where so many failed that something is broken.
 failed_again() {
     local part
     mapfile -t failed < <(sort -u "$scratch/failed" 2>/dev/null)
