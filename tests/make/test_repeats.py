@@ -1,4 +1,4 @@
-"""What scripts/test.sh does about tests that fail: it repeats these, one after the other, when all parts have ended, and
+"""scripts/test.sh repeats the tests that fail, one after the other, when all parts have ended, and
 names them. A test that fails twice fails. The parts here are small ones."""
 
 import os
