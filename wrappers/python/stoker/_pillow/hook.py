@@ -8,7 +8,7 @@ Pillow is changed, and no class is added.
 import functools
 import sys
 
-from PIL import Image, ImageFile, JpegImagePlugin
+from PIL import Image, ImageFile
 
 from .._base import ending
 from .._base.own import attempt, is_own
@@ -19,7 +19,7 @@ from .plan import FILTERS, TURNS, Access, GreyPlan, Plan, reference, materialise
 
 _FIELD = versions.FIELD
 _PLAIN = versions.PLAIN
-_Jpeg = JpegImagePlugin.JpegImageFile
+_FORMATS = "JPEG", "MPO"
 _installed = False
 _hooked_load = None  # ImageFile.load in its place
 _hooked_open = None  # Image.open in its place
@@ -35,16 +35,16 @@ _FILTER_TYPES = (int, getattr(Image, "Resampling", int))
 def _plan_of(image):
     """Returns the image's plan, or None. An untouched JPEG becomes a plan here, if it can."""
     core = image.__dict__.get(_FIELD)
-    if core is None and type(image) is _Jpeg and image.tile:
+    if core is None and take.is_jpeg(image) and image.tile:
         if _is_loaded_here(image):
             return _taken_plan(image)
         image.load()
         core = image.__dict__.get(_FIELD)
-    return core if type(core) is Plan else None
+    return core if type(core) is Plan and not image.__dict__.get("tile") else None  # an MPO may be at another image now
 
 
 def _is_loaded_here(image):
-    return _Jpeg.load is _hooked_load and "load" not in image.__dict__ and image.palette is None
+    return type(image).load is _hooked_load and "load" not in image.__dict__ and image.palette is None
 
 
 def _taken_plan(image, mode="RGB"):
@@ -128,6 +128,8 @@ def _loaded(image, plan, caller):
 
 
 def _loaded_file(image, caller):
+    if not take.is_jpeg(image):
+        return None
     plan = take.take(image)
     return take.load_plainly(image) if plan is None else _loaded(image, plan, caller)
 
@@ -142,7 +144,7 @@ def _load(self):
 
 def _load_file(self):
     access = None
-    if type(self) is _Jpeg and self.tile and self.__dict__.get(_FIELD) is None:
+    if self.format in _FORMATS and self.tile and self.__dict__.get(_FIELD) is None:
         access = attempt(_loaded_file, self, sys._getframe().f_back)
     elif self.format == "PNG" and self.tile:
         access = attempt(_loaded_png, self)
@@ -183,7 +185,7 @@ def _converted(image, mode=None, *arguments, **named):
 
 
 def _converted_plan(image):
-    if type(image) is _Jpeg and image.mode == "L" and image.tile and image.__dict__.get(_FIELD) is None:
+    if image.mode == "L" and image.__dict__.get(_FIELD) is None and take.is_jpeg(image) and image.tile:
         return _of_grey(image)
     return _copied(image)
 

@@ -20,11 +20,11 @@ from .._store import sources
 from . import headers, take, versions
 
 _PLAIN = versions.PLAIN
-_Jpeg = JpegImagePlugin.JpegImageFile
 _PATHS = (str, bytes, os.PathLike)
 _plugin = JpegImagePlugin.jpeg_factory, JpegImagePlugin._accept
 _plugins = None
 _MOST = 64
+_MPF = b"MPF\0"
 
 
 class _Turn:
@@ -142,13 +142,11 @@ def _form_of_name(name):
 
 
 def _is_taken(form):
-    """Returns true if loading the image would not read the file, either. For an MPO file Pillow
-    reads more than the header."""
+    """Returns true if loading the image would not read the file, either."""
     if headers.knows(form):
         is_one = take.sampled_size(form) is not None or take.may_become_rgb(form)
         return is_one and _is_pillows(form.head[:16])
-    return ((take.jpeg_size(form) is not None or take.may_become_rgb(form)) and b"MPF\0" not in form.head
-            and _is_pillows(form.head[:16]))
+    return (take.jpeg_size(form) is not None or take.may_become_rgb(form)) and _is_pillows(form.head[:16])
 
 
 def _stand_in(form):
@@ -159,13 +157,18 @@ def _stand_in(form):
 
 def _finish(image, file, form, stand_in):
     """Gives the image its file. Returns false if Pillow did anything unexpected with the stand-in."""
-    if (type(image) is not _Jpeg or image.fp is not stand_in or len(image.tile) != 1
-            or stand_in.closed or stand_in.tell() != len(form.head)):
+    if not take.is_jpeg(image) or image.fp is not stand_in or len(image.tile) != 1 or stand_in.closed:
         return False
-    file.seek(len(form.head))
+    place = len(form.head)
+    if take.is_mpo(image):
+        image._fp, place = file, 0
+    if stand_in.tell() != place:
+        return False
+    file.seek(place)
     image.fp = file
     sources.note_form(file, form)
-    headers.note(form, image)
+    if _MPF not in form.head:  # Pillow warns of a damaged one at each open
+        headers.note(form, image)
     return True
 
 

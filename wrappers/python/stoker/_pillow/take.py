@@ -5,6 +5,7 @@ pixels (check.py). Afterwards the image and its file are as Pillow leaves them.
 """
 
 import io
+import sys
 
 from PIL import Image, ImageFile, JpegImagePlugin
 
@@ -17,7 +18,19 @@ from .plan import GreyPlan, Plan
 
 GREY, YCBCR, RGB = range(3)  # enum stk_color
 
-_load_read = JpegImagePlugin.JpegImageFile.load_read
+_Jpeg = JpegImagePlugin.JpegImageFile
+_load_read = _Jpeg.load_read
+
+
+def is_jpeg(image):
+    """Returns true for an image that Pillow opened as a JPEG, or as an MPO: several JPEGs in a file."""
+    return type(image) is _Jpeg or is_mpo(image)
+
+
+def is_mpo(image):
+    """Returns true for an image of Pillow's own MPO plugin, which is imported at the first such file."""
+    kind = type(image)
+    return kind.__name__ == "MpoImageFile" and kind is getattr(sys.modules.get("PIL.MpoImagePlugin"), kind.__name__, None)
 
 
 def take(image, mode="RGB"):
@@ -86,9 +99,16 @@ def _obstacle(image, mode):
     if (image.tile != [("jpeg", (0, 0) + image.size, 0, (mode, ""))]
             or "jpeg" in Image.DECODERS or not versions.are_unchanged()
             or "load_read" in own or "load_seek" in own or "tile_prefix" in own
-            or JpegImagePlugin.JpegImageFile.load_read is not _load_read):
+            or _Jpeg.load_read is not _load_read or not _is_mpo_unchanged(image)):
         return _core.CUSTOMISED
     return None
+
+
+def _is_mpo_unchanged(image):
+    """Returns true unless the program has changed how MPOs are loaded."""
+    own = type(image).__dict__
+    return type(image) is _Jpeg or (
+        "load_read" not in own and versions.is_pillows(own.get("load_seek")) and image.fp is image._fp)
 
 
 def _other_obstacle(image):
@@ -155,9 +175,9 @@ def _read(image, parts):
         source = _of_file(file)
     else:
         source = None
-    if source is None:
-        return _read_blocks(image, parts)
-    return source, source.examine()
+    if source is not None:
+        return source, source.examine()
+    return None if is_mpo(image) else _read_blocks(image, parts)  # Pillow sets the position of an MPO's file by itself
 
 
 def _of_file(file):
