@@ -60,6 +60,10 @@ class Job:
         self.process.stdin.flush()
         return read_line(self.process)
 
+    def opens_the_entry(self):
+        """Opens the file until that is its entry: the entry lies there a moment before the catalogue knows it."""
+        wait_for(lambda: self.tell("open") == "done" and self.tell("entry") == "True")
+
     def end(self):
         """Ends the job; returns Stoker's summary, and the numbers."""
         self.process.stdin.close()
@@ -108,8 +112,7 @@ def test_what_is_read_is_finished(jobs, origin, file, started, build):
     assert SIZE <= counted["read_bytes"] <= SIZE + PAGES
     with origin.fs.counting() as counted:
         job.tell(f"read 0 {SIZE}")  # by the descriptor that it has
-        job.tell("open")
-        assert job.tell("entry") == "True"
+        job.opens_the_entry()
         job.tell("map")
         assert same(jobs, file)
     assert counted["read"] == 0
@@ -170,8 +173,7 @@ def test_what_is_mapped_is_finished_and_named(jobs, origin, file, started):
     job.tell("open")
     job.tell("map")
     wait_for(lambda: has_entry(jobs))
-    job.tell("open")
-    assert job.tell("entry") == "True"
+    job.opens_the_entry()
     stderr, said = job.end()
     assert said["mapped"] == [{"path": str(file[0]), "filled": True}]
     assert f"mapped before it was filled: {file[0]} (filled since)" in " ".join(stderr.split())
@@ -437,8 +439,7 @@ def test_the_first_open_waits(jobs, origin, file, started):
     origin.fs.latency_ms = 50  # so the job opens it before it is there
     job = started("--warm=first")
     with origin.fs.counting() as counted:
-        job.tell("open")
-        assert job.tell("entry") == "True"
+        job.opens_the_entry()
         job.tell("map")
         for block in range(20):
             job.tell(f"touch {block * MB}")

@@ -22,6 +22,7 @@ pytestmark = pytest.mark.usefixtures("as_root")
 
 COUNT = 80
 ROOM = MIB // 16  # of the tier's budget, for what does not stay
+LATE = COUNT // 10  # files for which the command makes no room within a tenth of a second, on a busy machine
 
 
 class Most(Sampler):
@@ -165,7 +166,8 @@ def test_a_file_too_large_to_pass(little):
     again = 'last=$1; shift; cat "$@" >/dev/null; for turn in 1 2 3 4; do cat "$0" "$last"; done >/dev/null'
     ran = little.jobs.run(["sh", "-c", again, large, last, *little.cluster.files],
                           path=little.cluster.mount, flags=little.flags())
-    assert ran.bypassed["budget"] == 4 and ran.shared["fetched"] == COUNT
+    late = ran.bypassed["budget"] - 4  # these are the origin's as well
+    assert 0 <= late <= LATE and COUNT - late <= ran.shared["fetched"] <= COUNT
 
 
 def test_a_file_too_large_to_pass_is_asked_for_once(little):
@@ -177,7 +179,7 @@ def test_a_file_too_large_to_pass_is_asked_for_once(little):
         with little.cluster.tier.counting() as counted:
             ran = little.jobs.run(["sh", "-c", read, large, *little.cluster.files[:-1]],
                                   path=little.cluster.mount, flags=little.flags())
-        assert ran.bypassed["budget"] == turns
+        assert turns <= ran.bypassed["budget"] <= turns + LATE
         asked.append(counted.file_ops)
     assert asked[1] < asked[0] + 100  # a run of more than a second compares what is there with what is here
 
