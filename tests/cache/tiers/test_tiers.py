@@ -229,7 +229,7 @@ def test_killed_in_the_middle(jobs, data, place):
             wait_for(lambda: len(data.names_in(data.disk)) > 10)
             kill_group(process)
     with Sampler(data.home(data.memory)) as memory, Sampler(data.home(data.disk)) as disk:
-        ran = jobs.run(reader(data.files), path=data.mount, tier=data.tiers())
+        ran = jobs.run(reader(data.files), path=data.mount, tier=data.tiers(), env=OWN_FILLS)
     assert ran.stdout.split() == [sum_of(data.source)] * 4
     # All epochs count, as a tier that is full may have no room to number them. In the first, the
     # entries that were left hit. The killed runs had announced a little.
