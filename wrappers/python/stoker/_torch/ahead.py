@@ -15,7 +15,7 @@ import torch
 
 from . import foretell, opened, sample_paths
 from .name_lists import Names
-from .order import WINDOW, Files, Order, call
+from .order import COMPARED, WINDOW, Files, Order, call
 from .rest import Rest
 from .samplers import begins_anew
 from .sender import IDS, connect
@@ -72,12 +72,16 @@ def _replace_index(kind):
 
     @functools.wraps(plain)
     def _next_index(self):
-        order = self.__dict__.get("_stoker_order", _NONE_YET)
-        if order is _NONE_YET or (order is not None and order.goes_on):
-            order = _order_of(self)
+        new = self.__dict__.get("_stoker_new")
+        if new is None:
+            return _next_and_note(self, plain)
         index = plain(self)
-        if order is not None and order.note(index):
-            _compare(order, index, getattr(self, "_tasks_outstanding", 0))
+        if type(index) is list:  # as Order.note() does: a call takes as long as all of this
+            new += index
+        else:
+            new.append(index)
+        if len(new) >= COMPARED and not _compare(self._stoker_order, index, getattr(self, "_tasks_outstanding", 0)):
+            self.__dict__.pop("_stoker_new", None)
         return index
 
     @functools.wraps(reset)
@@ -89,6 +93,20 @@ def _replace_index(kind):
     kind._next_index, kind._reset = _next_index, _reset
 
 
+def _next_and_note(iterator, plain):
+    """Asks for the next index, and notes it. The next ones are noted without a call if the pass is foretold to its end."""
+    state = iterator.__dict__
+    order = state.get("_stoker_order", _NONE_YET)
+    if order is _NONE_YET or (order is not None and order.goes_on):
+        order = _order_of(iterator)
+        if order is not None and order.is_foretold and not order.goes_on:
+            state["_stoker_new"] = order.new
+    index = plain(iterator)
+    if order is not None and order.note(index):
+        _compare(order, index, getattr(iterator, "_tasks_outstanding", 0))
+    return index
+
+
 def follow(order, index, outstanding):
     """Notes what a loader asks for next. `outstanding`: the batches that workers have not returned yet."""
     if order.note(index):
@@ -96,8 +114,11 @@ def follow(order, index, outstanding):
 
 
 def _compare(order, index, outstanding):
-    if not call(order.compare, index, outstanding):
+    """Returns true if the order goes on."""
+    goes_on = call(order.compare, index, outstanding)
+    if not goes_on:
         order.close()
+    return goes_on
 
 
 def _order_of(iterator):
@@ -111,6 +132,7 @@ def _order_of(iterator):
 
 
 def _end(iterator):
+    iterator.__dict__.pop("_stoker_new", None)
     order = iterator.__dict__.pop("_stoker_order", None)
     if order is not None:
         order.close()

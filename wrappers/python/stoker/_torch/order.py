@@ -12,7 +12,7 @@ from .plain import is_plain
 from .sender import BLOCK
 
 WINDOW = 2048  # samples ahead of what the loader has asked for
-_COMPARED = 64  # samples that are compared at a time
+COMPARED = 64  # samples that are compared at a time
 _PROBES = 64  # ORDER_PROBES of cli/ahead/orders/order.h
 
 
@@ -81,7 +81,7 @@ class Order:
         """`first`: what was taken of what is foretold."""
         self._foretold, self._files = foretold, files
         self._expected = array("q")  # foretold, and not asked for yet
-        self._new = []  # asked for, and not compared yet
+        self.new = []  # asked for, and not compared yet
         self._asked = 0
         self._expect(first)
         self._send(0)
@@ -94,24 +94,29 @@ class Order:
         for each in (*self._files, *self.rests):
             each.close()
 
+    @property
+    def is_foretold(self):
+        return self._foretold is not None
+
     def is_used_up(self):
-        return self._foretold is not None and self._foretold.is_over and len(self._expected) <= len(self._new)
+        return self._foretold is not None and self._foretold.is_over and len(self._expected) <= len(self.new)
 
     def note(self, index):
         """Notes what the loader asks for next. Returns true if it is time to compare(): each index costs as little as
         can be."""
-        new = self._new
+        new = self.new
         if type(index) is list:
             new += index
         else:
             new.append(index)
-        return len(new) >= _COMPARED or self._foretold is None
+        return len(new) >= COMPARED or self._foretold is None
 
     def compare(self, index, outstanding):
         """Compares what the loader has asked for with the order, and sends more of the order. Returns true if the pass is
         as it was foretold. `index`: the last. `outstanding`: the batches that workers have not returned yet."""
         batch = len(index) if type(index) is list else 1
-        new, self._new = self._new, []
+        new = self.new[:]
+        self.new.clear()  # in place: the caller may hold it
         if not any(each.is_open for each in self._files) or not self._is_as_foretold(new):
             return False
         self._asked += len(new)

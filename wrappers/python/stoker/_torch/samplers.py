@@ -12,7 +12,7 @@ from types import FunctionType, GeneratorType
 
 import torch
 from torch.utils.data.dataset import Dataset  # the package itself may be half imported when this module is
-from torch.utils.data.sampler import RandomSampler, Sampler
+from torch.utils.data.sampler import BatchSampler, RandomSampler, Sampler
 
 from .plain import is_plain
 
@@ -49,6 +49,16 @@ class Unknown(Exception):
 
 
 # ---- iterators ----
+
+def copy_of_order(iterator):
+    """Returns an iterator that gives the indices which `iterator` is going to give, one by one or in batches. Raises
+    Unknown."""
+    if type(iterator) is not GeneratorType:
+        return copy_of_iterator(iterator)
+    copied = _copy_of_begun(iterator)
+    is_batched = type(copied) is BatchSampler and not copied.drop_last
+    return iter(copied.sampler if is_batched else copied)  # making batches takes as long as all else here
+
 
 def copy_of_iterator(iterator):
     """Returns an iterator that gives what `iterator` is going to give. Raises Unknown."""
