@@ -9,6 +9,8 @@
     ahead_script.py once DIRECTORY          the first pass of that
     ahead_script.py masks DIRECTORY         the first pass over images, of which there is a list, and masks beside them
 
+    ahead_script.py ids DIRECTORY           the first pass over images whose names are joined from a list of ids
+
 It knows nothing of Stoker.
 """
 
@@ -112,6 +114,20 @@ class Masked:
         return sum(map(read_file, (self.images[index], self.images[index].replace("n0000", "n0001"))))
 
 
+class Ids:
+    """A map-style data set with a list of ids, each of which is an image in n0000."""
+
+    def __init__(self, top):
+        self.images = os.path.join(top, "n0000")
+        self.ids = sorted(name[:-len(".jpg")] for name in os.listdir(self.images))
+
+    def __len__(self):
+        return len(self.ids)
+
+    def __getitem__(self, index):
+        return read_file(os.path.join(self.images, self.ids[index] + ".jpg"))
+
+
 def read_passes(data, first=0, passes=1):
     """Returns the figures of the passes from that one on."""
     from torch.utils.data import DataLoader
@@ -129,5 +145,6 @@ def read_passes(data, first=0, passes=1):
 if __name__ == "__main__":
     kinds = {"indexed": lambda top: read_passes(Indexed(top), 1, PASSES), "tree": read_tree, "shards": read_by_processes, "webdataset": read_by_webdataset,
              "once": lambda top: read_passes(Indexed(top)), "masks": lambda top: read_passes(Masked(top)),
+             "ids": lambda top: read_passes(Ids(top)),
              "tfrecords": lambda top: read_by_processes(top, read_records)}
     print(*kinds[sys.argv[1]](sys.argv[2]))

@@ -92,9 +92,11 @@ def measure():
 
     table = Table("ahead")
     with ground.scratch() as directory:
-        tree, pairs, shards, records = (os.path.join(directory, name) for name in ("tree", "pairs", "shards", "records"))
+        tree, pairs, ids, shards, records = (os.path.join(directory, name)
+                                             for name in ("tree", "pairs", "ids", "shards", "records"))
         ground.make_tree(tree, DIRECTORIES, FILES, FILE)
         ground.make_tree(pairs, 2, DIRECTORIES * FILES // 2, FILE)
+        ground.make_tree(ids, 1, DIRECTORIES * FILES, FILE)
         make_shards(shards)
         make_records(records)
         ground.let_age()
@@ -109,6 +111,8 @@ def measure():
                      epochs="the next run's epoch 1", start=one_next_run)
         with slowfs.SlowFS(pairs, latency_ms=5) as slow:
             add_rows(table, slow, "masks", "masks beside a list of images, 5 ms", 8, MOST_BYTES)
+        with slowfs.SlowFS(ids, latency_ms=5) as slow:
+            add_rows(table, slow, "ids", "names joined from ids, 5 ms", 5, MOST_BYTES)
         with slowfs.SlowFS(shards, latency_ms=5) as slow:
             add_rows(table, slow, "shards", "tar files as streams, 5 ms", 4)
             if importlib.util.find_spec("webdataset") is not None:
