@@ -1,5 +1,5 @@
 #!/bin/bash
-# All that can be checked without running: format, prose, two compilers, clang-tidy, cppcheck, shellcheck.
+# All that can be checked without running: format, prose, flake8, two compilers, clang-tidy, cppcheck, shellcheck.
 #     scripts/lint.sh SOURCE...      (make lint gives all C sources)
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -19,6 +19,9 @@ mapfile -t units < <(printf '%s\n' "${own[@]}" | grep '\.c$' |
     printf '%s\n' "${own[@]}" | grep -E "decode/kernels/(plain|${machine%%-*})/.*\.c$")
 
 scripts/style.sh "$@"
+
+step "flake8"
+flake8 --select E9,F4,F5,F6,F7,F841 --extend-exclude build,.venv .
 
 step "warnings (gcc, clang)"
 make -s B=build/lint-gcc CC=gcc WERROR=-Werror >/dev/null

@@ -5,7 +5,6 @@
 #include "base/clock.h"
 #include "base/text.h"
 #include "cache/cache.h"
-#include "cache/catalogue/changes.h"
 #include "cache/catalogue/claim.h"
 #include "cache/listing/listing.h"
 #include "cache/origin/entry_name.h"

@@ -4,9 +4,9 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "cli/out/break_text.h"
 #include "cli/out/say.h"
 #include "cli/out/shell_quote.h"
-#include "cli/out/summary_lines.h"
 #include "cli/summary/bypass_text.h"
 #include "cli/summary/figures.h"
 

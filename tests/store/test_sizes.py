@@ -3,7 +3,7 @@
 
 import pytest
 
-from conftest import BUILD, ROOT
+from conftest import ROOT
 
 
 # Those that are sizes are large enough for a cache: `stoker env` exports no other tier.

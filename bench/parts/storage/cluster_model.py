@@ -11,7 +11,7 @@ import time
 from typing import NamedTuple
 
 import ground
-from measure import QUICK, Table, ratio, spread, times
+from measure import QUICK, Table, spread, times
 from parts.jobs import epochs
 from parts.storage import cluster
 

@@ -2,7 +2,6 @@
 come again."""
 
 import functools
-import os
 import pathlib
 import sys
 

@@ -133,11 +133,12 @@ def test_each_list_is_believed_alone(command, names):
     for batch in asked[:20]:
         ahead.follow(begun, batch, 0)
     del begun
-    begun = begin(data, asked)
+    again = begin(data, asked)
     assert received(command.accept())[0][1] == data.images[7]
     command._hearing.settimeout(0.1)
     with pytest.raises(socket.timeout):
         command.accept()
+    again.close()
 
 
 def test_a_data_set_without_a_list(command):

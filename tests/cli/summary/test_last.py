@@ -135,7 +135,7 @@ def test_where_nothing_can_be_remembered(jobs, data):
 def test_the_run_of_this_directory_is_meant(jobs, data, state, last, scratch):
     """Not that of another job; which is named."""
     def at(directory, line):
-        return jobs.place.run(["sh", "-c", f'cd "$0" && exec "$@"', directory, *line],
+        return jobs.place.run(["sh", "-c", 'cd "$0" && exec "$@"', directory, *line],
                               env={**YOUNG, **state}).stdout.splitlines()
     (scratch / "here").mkdir()
     run = [jobs.build / "stoker", "run", f"--path={data}", "--", "true"]

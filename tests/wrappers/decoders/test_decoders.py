@@ -2,7 +2,6 @@
 
 import pytest
 from outcomes import differences
-from PIL import Image
 
 import pictures
 

@@ -14,7 +14,7 @@ import sys
 
 import pytest
 
-from checkout import BUILD, ROOT
+from checkout import BUILD, ROOT  # noqa: F401
 
 HERE = pathlib.Path(__file__).resolve().parent
 

@@ -6,7 +6,6 @@ import pytest
 from PIL import Image
 
 import images
-from conftest import BUILD
 
 stoker = pytest.importorskip("stoker")
 np = pytest.importorskip("numpy")

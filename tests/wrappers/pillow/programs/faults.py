@@ -11,7 +11,7 @@ import sys
 import threading
 import warnings
 
-import stoker
+import stoker  # noqa: F401
 from cases import digest
 from stoker import Image, _core
 

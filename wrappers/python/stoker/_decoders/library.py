@@ -6,8 +6,6 @@ All libraries have libjpeg-turbo and libpng inside, so most pixels are equal. Wh
 the library.
 """
 
-import itertools
-
 from .. import _core
 from .._base import header
 from .._proof import answers, images, random_pngs
