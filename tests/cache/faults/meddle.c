@@ -1,6 +1,6 @@
 /*
  * meddle [--log FILE] [--at N | --from N | --every CALL] [--fail ERRNO | --halve | --lost ERRNO]
- *        [--spare CALL]... [--preload LIBRARY] -- PROGRAM ARGUMENT...
+ *        [--spare CALL]... [--only CALL]... [--preload LIBRARY] -- PROGRAM ARGUMENT...
  *
  * Runs a program and meddles with the system calls that libstoker.so makes for itself, in the
  * program and in all its children. The library's calls are known by where the instruction is: in
@@ -11,7 +11,7 @@
  *                  each call of that name. The clock only fails where a sandbox forbids it: so
  *                  only if it is named
  *   --spare CALL   never meddle with calls of that name, whatever their numbers: a call more or
- * less before them, which depends on the time, moves the numbers
+ * less before them, which depends on the time, moves the numbers; --only CALL: with no others
  *   --fail ERRNO   the call is not made, and fails (close is made all the same: it always closes)
  *   --lost ERRNO   the call is made, and then said to have failed, as when an answer gets lost
  *   --halve        reads and writes are made with half the length
@@ -107,7 +107,8 @@ static struct {
     FILE *log;
     unsigned long first, last; /* numbers to meddle with */
     long every;                /* or this call; -1: none */
-    bool spared[CALL_COUNT];
+    bool spared[CALL_COUNT], only[CALL_COUNT];
+    bool is_limited; /* to those of --only */
     enum how how;
     int error;
     const char *preload;
@@ -178,7 +179,8 @@ static bool is_ours(pid_t pid, uint64_t instruction)
 static bool is_meant(long number)
 {
     bool in_range = made >= options.first && made <= options.last;
-    bool spared = number == SYS_clock_gettime || options.spared[index_of(number)];
+    bool spared = number == SYS_clock_gettime || options.spared[index_of(number)] ||
+                  (options.is_limited && !options.only[index_of(number)]);
     return number == options.every || (in_range && !spared);
 }
 
@@ -342,7 +344,8 @@ static _Noreturn void wrong_usage(void)
 {
     fputs("usage: meddle [--log FILE] [--at N | --from N | --every CALL]\n"
           "              [--fail ERRNO | --lost ERRNO | --halve]\n"
-          "              [--spare CALL]... [--preload LIBRARY] -- PROGRAM ARGUMENT...\n",
+          "              [--spare CALL]... [--only CALL]... [--preload LIBRARY] -- PROGRAM "
+          "ARGUMENT...\n",
           stderr);
     exit(2);
 }
@@ -377,6 +380,9 @@ static void take_option(int key)
     case 's':
         options.spared[index_of(number_of(optarg))] = true;
         break;
+    case 'o':
+        options.only[index_of(number_of(optarg))] = options.is_limited = true;
+        break;
     case 'F':
     case 'L':
         options.how = key == 'F' ? FAIL : LOST;
@@ -396,11 +402,17 @@ static void take_option(int key)
 int main(int argc, char **argv)
 {
     static const struct option known[] = {
-        {"log", required_argument, NULL, 'l'},     {"at", required_argument, NULL, 'a'},
-        {"from", required_argument, NULL, 'f'},    {"every", required_argument, NULL, 'e'},
-        {"spare", required_argument, NULL, 's'},   {"fail", required_argument, NULL, 'F'},
-        {"lost", required_argument, NULL, 'L'},    {"halve", no_argument, NULL, 'H'},
-        {"preload", required_argument, NULL, 'p'}, {NULL, 0, NULL, 0},
+        {"log", required_argument, NULL, 'l'},
+        {"at", required_argument, NULL, 'a'},
+        {"from", required_argument, NULL, 'f'},
+        {"every", required_argument, NULL, 'e'},
+        {"spare", required_argument, NULL, 's'},
+        {"fail", required_argument, NULL, 'F'},
+        {"lost", required_argument, NULL, 'L'},
+        {"halve", no_argument, NULL, 'H'},
+        {"preload", required_argument, NULL, 'p'},
+        {"only", required_argument, NULL, 'o'},
+        {NULL, 0, NULL, 0},
     };
     int key;
     options.first = 1; /* and last 0: none */
