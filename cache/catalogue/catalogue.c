@@ -29,6 +29,7 @@
 #define ROOT_NODES          ((1u << ROOT_BITS) * sizeof(uint32_t) / sizeof(struct stk_index_node))
 #define FIRST_SEGMENTS      8   /* of nodes: the roots, and a node for each of 15,000 of them */
 #define FILE_BYTES          160 /* at most, of nodes and record, where there are many files */
+#define FILES_A_NODE        3   /* where there are many files */
 #define CHILD_BITS          2   /* of the key, which choose a child */
 #define MOST_NODES          ((64 - ROOT_BITS) / CHILD_BITS) /* from the root to a leaf */
 
@@ -151,12 +152,16 @@ static int64_t files_beyond(const struct stk_catalogue *catalogue, uint32_t segm
     return stk_least_signed(room, left > 0 ? left : 0);
 }
 
+static uint32_t segments_of(const struct stk_catalogue *catalogue, enum stk_area_name name)
+{
+    return stk_area_allocated(atomic_load(&catalogue->header->areas.counts[name].segments));
+}
+
 int64_t stk_catalogue_capacity(const struct stk_catalogue *catalogue, int64_t spare_blocks)
 {
     const struct stk_budget *budget = payer(catalogue);
     const int64_t most = (int64_t)STK_AREA_SEGMENTS * STK_SEGMENT_RECORDS;
-    uint32_t segments = stk_area_allocated(
-        atomic_load(&catalogue->header->areas.counts[STK_AREA_RECORDS].segments));
+    uint32_t segments = segments_of(catalogue, STK_AREA_RECORDS);
     int64_t more = file_left(catalogue) / FILE_BYTES + files_beyond(catalogue, segments);
     if (budget != NULL) {
         int64_t blocks = stk_budget_headroom_left(budget) + spare_blocks;
@@ -164,6 +169,43 @@ int64_t stk_catalogue_capacity(const struct stk_catalogue *catalogue, int64_t sp
     }
     uint32_t first = budget != NULL && segments == 0; /* which is not of the headroom */
     return stk_least_signed((int64_t)(segments + first) * STK_SEGMENT_RECORDS + more, most);
+}
+
+static int64_t blocks_of(enum stk_area_name name, int64_t segments)
+{
+    int64_t bytes = (int64_t)stk_area_extent(name, 0).bytes * segments;
+    return bytes > 0 ? bytes / STK_BLOCK_BYTES : 0;
+}
+
+int64_t stk_catalogue_charged(const struct stk_catalogue *catalogue)
+{
+    int64_t nodes = (int64_t)segments_of(catalogue, STK_AREA_NODES) - FIRST_SEGMENTS;
+    return payer(catalogue) == NULL
+               ? 0
+               : blocks_of(STK_AREA_NODES, nodes) +
+                     blocks_of(STK_AREA_RECORDS, segments_of(catalogue, STK_AREA_RECORDS));
+}
+
+/* Returns how many blocks more an area takes for so many items. */
+static int64_t more_blocks(const struct stk_catalogue *catalogue, enum stk_area_name name,
+                           int64_t items, int64_t in_segment)
+{
+    int64_t segments = (items + in_segment - 1) / in_segment;
+    return blocks_of(name, segments - (int64_t)segments_of(catalogue, name));
+}
+
+int64_t stk_catalogue_growth(const struct stk_catalogue *catalogue, int64_t files)
+{
+    const struct stk_budget *budget = payer(catalogue);
+    if (budget == NULL) {
+        return 0;
+    }
+    int64_t records = more_blocks(catalogue, STK_AREA_RECORDS, files, STK_SEGMENT_RECORDS);
+    int64_t nodes = more_blocks(catalogue, STK_AREA_NODES, files / FILES_A_NODE, STK_SEGMENT_NODES);
+    bool begins = segments_of(catalogue, STK_AREA_RECORDS) == 0;
+    int64_t first = begins ? stk_least_signed(records, blocks_of(STK_AREA_RECORDS, 1)) : 0;
+    int64_t beside = records + nodes - first - stk_budget_headroom_left(budget);
+    return first + (beside > 0 ? beside : 0);
 }
 
 void stk_catalogue_extend(struct stk_catalogue *catalogue, int64_t files, bool alone)

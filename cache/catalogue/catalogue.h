@@ -137,6 +137,11 @@ bool stk_catalogue_is_current(const struct stk_catalogue *catalogue);
  * many. Entries leave `spare_blocks` of the budget that pays for the catalogue, beside the
  * headroom. */
 int64_t stk_catalogue_capacity(const struct stk_catalogue *catalogue, int64_t spare_blocks);
+/* Returns how many blocks of its payer's budget the catalogue has. */
+int64_t stk_catalogue_charged(const struct stk_catalogue *catalogue);
+/* Returns how many blocks entries lose of its payer's budget when the catalogue comes to know so
+ * many files in all: what it takes beside the headroom. An estimate. */
+int64_t stk_catalogue_growth(const struct stk_catalogue *catalogue, int64_t files);
 /*
  * Lets the catalogue know so many files where its file system is too small: gives it memory beyond
  * its file. That memory stays as long as the catalogue is open here, or in a process that uses it.

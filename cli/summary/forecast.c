@@ -82,21 +82,38 @@ static void look_at_root(const char *tier_home, const char *root, void *context)
     }
 }
 
-static int64_t room_of(const struct stk_tier *tier, const struct request *request)
+/* Returns how many blocks entries can have in a tier, or have. */
+static int64_t room_of(const struct session *session, const struct stk_tier *tier,
+                       const struct request *request)
 {
     struct kept kept = {request, false};
     int64_t left = stk_budget_left(&tier->shared->budget);
+    int64_t index = tier->shared->pays ? stk_catalogue_charged(&session->catalogue) : 0;
     entries_each_root(tier->home, look_at_root, &kept);
-    return left + (kept.any ? (int64_t)(usage_of(tier).used_bytes / STK_BLOCK_BYTES) : 0);
+    int64_t used = (int64_t)(usage_of(tier).used_bytes / STK_BLOCK_BYTES) - index;
+    return left + (kept.any && used > 0 ? used : 0);
 }
 
 static int64_t room_of_all(const struct session *session, const struct request *request)
 {
     int64_t blocks = 0;
     for (unsigned i = 0; i < session->tier_count; i++) {
-        blocks += room_of(&session->tiers[i], request);
+        blocks += room_of(session, &session->tiers[i], request);
     }
     return blocks;
+}
+
+/* Returns the same once the files are known. The index grows in one of the tiers, until that is
+ * full. */
+static int64_t room_in_the_end(const struct session *session, const struct stk_tier *tier,
+                               const struct request *request, const struct forecast_look *look)
+{
+    int64_t room = room_of(session, tier, request);
+    double part = look->blocks > 0 ? (double)room / (double)look->blocks : 0;
+    int64_t files = (int64_t)((double)look->files * (part < 1 ? part : 1));
+    int64_t left =
+        tier->shared->pays ? room - stk_catalogue_growth(&session->catalogue, files) : room;
+    return left > 0 ? left : 0;
 }
 
 /* ---- before the run ---- */
@@ -119,8 +136,8 @@ static uint64_t known_files(const struct request *request, const struct session 
     int64_t spare = 0;
     for (unsigned i = 0; i < session->tier_count; i++) {
         const struct stk_tier *tier = &session->tiers[i];
-        if (tier->shared->pays && room_of(tier, request) > look->blocks) {
-            spare = room_of(tier, request) - look->blocks;
+        if (tier->shared->pays && room_of(session, tier, request) > look->blocks) {
+            spare = room_of(session, tier, request) - look->blocks;
         }
     }
     return (uint64_t)stk_catalogue_capacity(&session->catalogue, spare);
@@ -134,7 +151,7 @@ static char *shares_text(const struct request *request, const struct session *se
     char *text = must_copy("");
     int64_t rest = look->blocks;
     for (unsigned i = 0; i < session->tier_count && rest > 0; i++) {
-        int64_t room = room_of(&session->tiers[i], request);
+        int64_t room = room_in_the_end(session, &session->tiers[i], request, look);
         int64_t part = room < rest ? room : rest;
         rest -= part;
         const char *whole = look->big ? " of its bytes" : " of its opens";
@@ -206,7 +223,7 @@ static void say_if_too_much(const struct request *request, const struct session 
     if (look.cut) {
         recall(request, &look);
     }
-    if (look.blocks > room_of_all(session, request) ||
+    if (look.blocks > room_in_the_end(session, &session->tier, request, &look) ||
         look.files > known_files(request, session, &look)) {
         say_shares(request, session, &look);
     }

@@ -330,6 +330,15 @@ def test_what_is_foretold_of_one_tier_is_what_comes(jobs, nearby, tier):
     assert abs(float(came[1]) - 100 * share) < 0.1
 
 
+def test_the_forecast_of_a_small_tier_in_memory_leaves_the_index_its_room(jobs, nearby):
+    """The first records take an eighth of it."""
+    files = names_of(nearby, 200)
+    ran = jobs.run(shuffled_epochs(files, 4), path=nearby, tier=f"/dev/shm:{4 * MIB}")
+    told = re.search(r"once filled, about (\d+)% of its opens", ran.said)
+    came = re.search(r"once filled, ([0-9.]+)% of the opens came from", ran.said)
+    assert told and came and abs(float(came[1]) - int(told[1])) <= 1.5, ran.stderr
+
+
 def test_of_one_tier_that_holds_all_nothing_is_foretold(jobs, nearby, tier):
     """Half the budget; also in a second run, when the tier holds all of it already."""
     files = names_of(nearby, 200)

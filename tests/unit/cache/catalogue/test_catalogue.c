@@ -368,8 +368,16 @@ START_TEST(growth_is_charged)
     atomic_store(&tier->setup, STK_TIER_READY);
     ck_assert_int_eq(stk_catalogue_capacity(&catalogue, 0), STK_SEGMENT_RECORDS);
     ck_assert_int_eq(stk_catalogue_capacity(&catalogue, 5 * 160 / 32), STK_SEGMENT_RECORDS + 80);
+    ck_assert_int_eq(stk_catalogue_growth(&catalogue, 0), 0);
+    ck_assert_int_eq(stk_catalogue_growth(&catalogue, 1), 1024);
     ck_assert_uint_ne(put(&catalogue, key_of(0), 0), 0);
     ck_assert_int_eq(atomic_load(&tier->budget.used_blocks), 1024);
+    ck_assert_int_eq(stk_catalogue_charged(&catalogue), 1024);
+    ck_assert_int_eq(stk_catalogue_growth(&catalogue, STK_SEGMENT_RECORDS), 0);
+    ck_assert_int_eq(stk_catalogue_growth(&catalogue, STK_SEGMENT_RECORDS + 1), 1024);
+    atomic_store(&tier->budget.headroom_blocks, 1000);
+    ck_assert_int_eq(stk_catalogue_growth(&catalogue, STK_SEGMENT_RECORDS + 1), 24);
+    atomic_store(&tier->budget.headroom_blocks, 0);
     uint64_t known = 1;
     while (put(&catalogue, key_of(known), known) != 0) {
         known++;
