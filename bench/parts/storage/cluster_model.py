@@ -6,6 +6,7 @@ The nodes are namespaces of this machine that work one after the other. docs/clu
 import contextlib
 import os
 import pathlib
+import resource
 import sys
 import time
 from typing import NamedTuple
@@ -37,6 +38,7 @@ class Measured(NamedTuple):
     get: float       # an open, read and close of a copy from there, one after the other
     local: float     # an open, read and close of a copy on this node
     opens: float     # of a file at the shared tier
+    by_hand: float   # of the processor: a plain loop copies an entry from there, without the servers' work
     far_epoch: dict  # by job: all files come from the shared tier
     mixed_epoch: dict  # one part of three is here
     local_epoch: dict
@@ -69,6 +71,20 @@ def one_after_the_other(node, data, cache, tiers):
     (files, _, far), (_, _, near) = (line.split() for line in ran.stdout.splitlines())
     assert ran.json["shared"]["fetched"] == int(files) == PHOTOGRAPHS, ran.json["shared"]
     return float(far) / int(files), float(near) / int(files), counted["open"] / int(files)
+
+
+def copy_by_hand(cache, directory):
+    """Processor seconds a file of a plain loop: no copy, by whatever program, takes a node much less."""
+    entries = [os.path.join(top, each) for top, _, names in os.walk(cache.mountpoint) for each in names]
+    buffer, took = bytearray(max(map(os.path.getsize, entries))), []
+    for turn in range(times(STARTS)):
+        began = resource.getrusage(resource.RUSAGE_SELF)
+        for number, entry in enumerate(entries):
+            with open(entry, "rb", 0) as source, open("%s/%d-%d" % (directory, turn, number), "wb", 0) as to:
+                to.write(memoryview(buffer)[:source.readinto(buffer)])
+        ended = resource.getrusage(resource.RUSAGE_SELF)
+        took.append((ended.ru_utime + ended.ru_stime - began.ru_utime - began.ru_stime) / len(entries))
+    return min(took)
 
 
 def train(job, data, directories, node=None, tiers=()):
@@ -104,8 +120,10 @@ def one_start():
         put = timed_warm(first, data.mountpoint, tiers)
         alone = one_after_the_other(reader, data, cache, tiers)
         found = {job: epochs_of(job, trainers[2 * at:], data, tiers) for at, job in enumerate(JOBS)}
+        with ground.scratch("/dev/shm") as memory:
+            by_hand = copy_by_hand(cache, memory)
         by_kind = [{job: each[kind] for job, each in found.items()} for kind in range(4)]
-        return Measured(put, *alone, *by_kind)
+        return Measured(put, *alone, by_hand, *by_kind)
 
 
 # ---- what is computed ----
@@ -137,7 +155,8 @@ def measured_rows(table, starts):
     for what, unit, scale, name in (("a copy from the shared tier, one after the other", "ms", 1e3, "get"),
                                     ("a file of this node, the same way", "us", 1e6, "local"),
                                     ("a copy put into the shared tier, many at a time", "ms", 1e3, "put"),
-                                    ("opens at the shared tier for a copy", "", 1, "opens")):
+                                    ("opens at the shared tier for a copy", "", 1, "opens"),
+                                    ("a copy by a plain loop, processor time", "us", 1e6, "by_hand")):
         table.row(what, unit, [[scale * getattr(each, name)] for each in starts])
     for job in JOBS:
         def rates(kind):
