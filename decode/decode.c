@@ -106,6 +106,9 @@ static int run(struct stk_decoder *decoder, const struct stk_jpeg_info *info,
     struct stk_emit emit;
     bool straight = is_straight(plan, geometry, info);
     int result = check_layout(plan, straight);
+    if (plan->scale && !(straight && geometry->crop.height == info->height)) {
+        return STK_DECODE_UNSUPPORTED;
+    }
     result = result ? result : check_file(info, plan->channels, straight);
     if (!result && straight) {
         return decode_straight(decoder, plan, geometry, target);
@@ -161,18 +164,22 @@ static int run_exchanged(struct stk_decoder *decoder, const struct stk_jpeg_info
 }
 
 /* The header has been read. */
-static int decode(struct stk_decoder *decoder, const struct stk_jpeg_info *info,
+static int decode(struct stk_decoder *decoder, const struct stk_jpeg_info *header,
                   const struct stk_plan *plan, const struct stk_target *target)
 {
     struct stk_geometry geometry;
     struct stk_plan part = *plan;
-    int result = plan->turn ? stk_turn_geometry(&part, target, info->width, info->height, &geometry)
-                            : stk_geometry_make(plan, target, info->width, info->height, &geometry);
+    struct stk_jpeg_info info = *header;
+    int result = plan->scale ? stk_jpeg_scale(decoder->jpeg, plan->scale, &info) : STK_DECODE_OK;
+    if (!result) {
+        result = plan->turn ? stk_turn_geometry(&part, target, info.width, info.height, &geometry)
+                            : stk_geometry_make(plan, target, info.width, info.height, &geometry);
+    }
     if (result) {
         return result;
     }
-    return plan->turn & STK_EXCHANGE_AXES ? run_exchanged(decoder, info, &part, &geometry, target)
-                                          : run(decoder, info, &part, &geometry, target);
+    return plan->turn & STK_EXCHANGE_AXES ? run_exchanged(decoder, &info, &part, &geometry, target)
+                                          : run(decoder, &info, &part, &geometry, target);
 }
 
 int stk_decode(struct stk_decoder *decoder, const void *bytes, size_t size,
@@ -251,8 +258,9 @@ int stk_transform(struct stk_decoder *decoder, const struct stk_image *image,
     struct stk_passes passes;
     struct stk_rows rows;
     struct stk_emit emit;
-    int result = image_is_sound(image, plan->channels) && !plan->turn ? check_layout(plan, false)
-                                                                      : STK_DECODE_ARGUMENT;
+    int result = image_is_sound(image, plan->channels) && !plan->turn && !plan->scale
+                     ? check_layout(plan, false)
+                     : STK_DECODE_ARGUMENT;
     result =
         result ? result : stk_geometry_make(plan, target, image->width, image->height, &geometry);
     if (!result && stk_grey_fits(image, plan, &geometry)) {

@@ -21,8 +21,8 @@ from torchvision import transforms as T
 MEAN, STD = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
 SIZE = 224
 BATCH = 64  # of CIFAR
-# The folders of the copies: with EXIF's orientation 6, as PNGs, progressive, grey, and masks of segments as PNGs.
-TURNED, PNG, PROGRESSIVE, GREY, MASKS = FOLDERS = "turned", "png", "progressive", "grey", "masks"
+# The folders of the copies: with EXIF's orientation 6, as PNGs, progressive, grey, as MPOs, and masks of segments as PNGs.
+TURNED, PNG, PROGRESSIVE, GREY, MPO, MASKS = FOLDERS = "turned", "png", "progressive", "grey", "mpo", "masks"
 
 
 def beside(path, folder):
@@ -247,6 +247,11 @@ def cv2_imread():
     return lambda path: cv2.imread(path)
 
 
+def cv2_reduced():
+    import cv2
+    return lambda path: cv2.imread(path, cv2.IMREAD_REDUCED_COLOR_2)
+
+
 def cv2_usual():
     """Reading, colours, RandomResizedCrop's region and resize, and floats, as albumentations does them."""
     import cv2
@@ -324,7 +329,7 @@ RECIPES = {"torchvision, ImageFolder": imagefolder, "webdataset's pil": webdatas
            "v2 as documented, ToImage first": documented_v2, "torchvision.io.decode_image + v2": io_v2,
            "EXIF orientation 6, exif_transpose": turned, "PNG": lambda: of_copies(PNG),
            "progressive": lambda: of_copies(PROGRESSIVE), "grey as RGB": lambda: of_copies(GREY),
-           "functional calls, one by one": one_by_one, "nn.Sequential of images": sequential,
+           "MPO": lambda: of_copies(MPO), "functional calls, one by one": one_by_one, "nn.Sequential of images": sequential,
            "nn.Sequential of tensors": sequential_of_tensor, "segmentation, a mask as PNG": segmentation,
            "RandAugment": lambda: augmented(T.RandAugment), "TrivialAugmentWide": lambda: augmented(T.TrivialAugmentWide),
            "timm, default": timm,
@@ -337,7 +342,8 @@ RECIPES = {"torchvision, ImageFolder": imagefolder, "webdataset's pil": webdatas
            "np.array(Image.open())": array_of_pillow,
            "cv2.imread of a PNG": cv2_png, "torchvision.io.read_image of a PNG": io_png,
            "imageio.imread": by_imageio, "skimage.io.imread": by_skimage,
-           "cv2.imread": cv2_imread, "cv2.imread + RandomResizedCrop, as albumentations": cv2_usual,
+           "cv2.imread": cv2_imread, "cv2.imread, reduced by 2": cv2_reduced,
+           "cv2.imread + RandomResizedCrop, as albumentations": cv2_usual,
            "cv2.imread + letterbox, as YOLO val": yolo_val,
            "torchvision.io.read_image": io_read_image,
            "torchvision.io.decode_jpeg + transforms": io_usual}

@@ -95,6 +95,12 @@ struct stk_plan {
      * memory for two results of four bytes a pixel.
      */
     unsigned turn;
+    /*
+     * 2, 4 or 8: the image that libjpeg makes of so many times fewer columns and rows, rounded up,
+     * in the place of the JPEG's own. Only for a whole one that is neither turned nor resized, in
+     * bytes of whole rows; else UNSUPPORTED. 0: the JPEG's own.
+     */
+    uint32_t scale;
     /* The end of these bytes as stk_decode_examine() found it, so that stk_decode() need not look
      * for it; 0: not known. */
     size_t end;

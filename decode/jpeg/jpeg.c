@@ -322,6 +322,21 @@ struct stk_form stk_jpeg_form(const struct stk_jpeg *jpeg)
     return jpeg->form;
 }
 
+int stk_jpeg_scale(struct stk_jpeg *jpeg, uint32_t scale, struct stk_jpeg_info *info)
+{
+    if (scale != 2 && scale != 4 && scale != 8) {
+        return STK_DECODE_ARGUMENT;
+    }
+    if (setjmp(jpeg->out)) {
+        return jpeg->result;
+    }
+    jpeg->cinfo.scale_denom = scale;
+    jpeg_calc_output_dimensions(&jpeg->cinfo);
+    info->width = jpeg->cinfo.output_width;
+    info->height = jpeg->cinfo.output_height;
+    return STK_DECODE_OK;
+}
+
 /* ---- scans ---- */
 
 /*
@@ -380,7 +395,8 @@ static void end_scan(j_decompress_ptr cinfo)
 static void start_decompress(struct stk_jpeg *jpeg, uint32_t lines)
 {
     struct jpeg_input_controller *input = jpeg->cinfo.inputctl;
-    jpeg->lines = jpeg->keep ? jpeg->cinfo.image_height : lines;
+    bool all = jpeg->keep || jpeg->cinfo.scale_denom > 1;
+    jpeg->lines = all ? jpeg->cinfo.image_height : lines;
     jpeg->scanned = 0;
     jpeg->played = true;
     jpeg->begin_input = input->start_input_pass;

@@ -32,6 +32,8 @@ void stk_jpeg_keep(struct stk_jpeg *jpeg);
 /* Returns the form that stk_jpeg_start made; 0 bytes if there is none. It stays until the next
  * header. */
 struct stk_form stk_jpeg_form(const struct stk_jpeg *jpeg);
+/* Makes the image smaller by a plan's scale, behind the header. Sets the size in info. */
+int stk_jpeg_scale(struct stk_jpeg *jpeg, uint32_t scale, struct stk_jpeg_info *info);
 /*
  * Prepares rows of such pixels. libjpeg decodes whole units only, so rows begin at column
  * region.left - *indent and are *row_pixels wide. For the image's whole width both are exact.

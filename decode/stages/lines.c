@@ -52,6 +52,7 @@ static bool is_known(const struct jpeg_decompress_struct *cinfo)
     const jpeg_component_info *of = cinfo->comp_info;
     J_COLOR_SPACE to = cinfo->out_color_space;
     return cinfo->jpeg_color_space == JCS_YCbCr && cinfo->num_components == 3 &&
+           cinfo->scale_denom == 1 &&
            (to == JCS_EXT_RGB || to == JCS_EXT_BGR || to == JCS_EXT_RGBX) &&
            cinfo->data_precision == 8 && cinfo->do_fancy_upsampling && !cinfo->quantize_colors &&
            !cinfo->buffered_image && !cinfo->raw_data_out &&

@@ -151,7 +151,8 @@ static void lay_out(struct stk_units *units, const struct jpeg_decompress_struct
 /* One scan of all components, of which each row of units is one row of MCUs. */
 static bool is_known(const struct jpeg_decompress_struct *cinfo)
 {
-    bool known = cinfo->dct_method == JDCT_ISLOW && !cinfo->inputctl->has_multiple_scans &&
+    bool known = cinfo->dct_method == JDCT_ISLOW && cinfo->scale_denom == 1 &&
+                 !cinfo->inputctl->has_multiple_scans &&
                  cinfo->comps_in_scan == cinfo->num_components &&
                  (cinfo->comps_in_scan > 1 || cinfo->cur_comp_info[0]->v_samp_factor == 1);
     for (int c = 0; known && c < cinfo->comps_in_scan; c++) {

@@ -18,7 +18,8 @@ class Plan(c.Structure):
                 ("box", c.c_float * 4), ("filter", c.c_int), ("resizer", c.c_int),
                 ("flip", c.c_uint), ("channels", c.c_uint32), ("layout", c.c_int),
                 ("type", c.c_int), ("table", c.POINTER(c.c_float)),
-                ("window", c.c_uint32 * 4), ("turn", c.c_uint), ("end", c.c_size_t)]
+                ("window", c.c_uint32 * 4), ("turn", c.c_uint),
+                ("scale", c.c_uint32), ("end", c.c_size_t)]
 
 
 class Target(c.Structure):

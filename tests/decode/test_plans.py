@@ -123,6 +123,47 @@ def test_blue_first_and_luma_of_parts(crop, out, flip):
         assert {one.decode(jpeg(), plan)[0] for one in exact.DECODERS.values()} == {result}
 
 
+@pytest.mark.parametrize("size", ((1, 1), (7, 33), (33, 7), (64, 50), (101, 67)))
+@pytest.mark.parametrize("kind", ({"subsampling": 0}, {"subsampling": 1}, {"subsampling": 2},
+                                  {"progressive": True}, {"restart_marker_blocks": 1}, {"mode": "L"}))
+def test_images_that_libjpeg_makes_smaller(size, kind):
+    """As Pillow's draft() asks libjpeg for them."""
+    out = io.BytesIO()
+    options = {"mode": "RGB", **kind}
+    Image.fromarray(PIXELS).resize(size).convert(options.pop("mode")).save(out, "JPEG", **options)
+    data = out.getvalue()
+    for scale in (2, 4, 8):
+        image = Image.open(io.BytesIO(data))
+        image.draft(None, tuple(max(side // scale, 1) for side in size))
+        small = tuple(-(-side // scale) for side in size)
+        if image.decoderconfig != (scale, 0):  # too small for it: draft() is not asked for so little
+            image.decoderconfig, image._size = (scale, 0), small
+            image.tile = [(image.tile[0][0], (0, 0) + small, *image.tile[0][2:])]
+        blue_first = image.convert("RGB").tobytes("raw", "BGR")
+        plan = decoder.plan_for(small, layout=2)
+        plan.scale = scale
+        assert set(every_decode(data, plan)) == {(decoder.OK, blue_first)}
+
+
+@pytest.mark.parametrize("scale, crop, out, flip, turn, result", (
+    (3, None, None, 0, 0, decoder.ARGUMENT), (1, None, None, 0, 0, decoder.ARGUMENT),
+    (2, None, None, 0, 0, decoder.OK), (2, None, None, 2, 0, decoder.OK),
+    (2, (0, 0, 40, 30), None, 0, 0, decoder.ARGUMENT), (2, (1, 0, 20, 15), None, 0, 0, decoder.UNSUPPORTED),
+    (2, (0, 1, 20, 15), None, 0, 0, decoder.UNSUPPORTED), (2, None, (9, 9), 0, 0, decoder.UNSUPPORTED),
+    (2, None, None, 1, 0, decoder.UNSUPPORTED), (2, None, None, 0, 3, decoder.UNSUPPORTED)))
+def test_smaller_images_are_whole(scale, crop, out, flip, turn, result):
+    plan = decoder.plan_for((20, 15), crop, out, flip=flip, turn=turn)
+    plan.scale = scale
+    for each in every_decode(jpeg(), plan) if result == decoder.OK else [one.decode(jpeg(), plan) for one in exact.DECODERS.values()]:
+        assert each[0] == result
+
+
+def test_images_in_memory_are_not_made_smaller():
+    plan = decoder.plan_for((20, 15))
+    plan.scale = 2
+    assert ONE.transform(PIXELS.tobytes(), (40, 30), 3, plan)[0] == decoder.ARGUMENT
+
+
 def test_four_real_channels_are_all_resized():
     pixels = numpy.random.default_rng(8).integers(0, 256, (31, 45, 4), dtype=numpy.uint8)
     reference = Image.fromarray(pixels, "CMYK").resize((20, 17), Image.BICUBIC)

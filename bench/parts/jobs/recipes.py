@@ -17,10 +17,10 @@ RECIPES = {  # the goal of each, over plain
     "v2.Compose of (image, label)": 4, "v2 as documented, ToImage first": 5,
     "v2.Compose of (image, boxes)": 4,
     "torchvision.io.decode_image + v2": 4, "EXIF orientation 6, exif_transpose": 6, "PNG": 2.2, "progressive": 6,
-    "grey as RGB": 5, "functional calls, one by one": None, "nn.Sequential of images": None, "nn.Sequential of tensors": None,
+    "grey as RGB": 5, "MPO": 6, "functional calls, one by one": None, "nn.Sequential of images": None, "nn.Sequential of tensors": None,
     "segmentation, a mask as PNG": None,
     "cv2.imread of a PNG": 2.2, "torchvision.io.read_image of a PNG": 2.2, "imageio.imread": None,
-    "skimage.io.imread": None, "np.array(Image.open())": None, "cv2.imread": None,
+    "skimage.io.imread": None, "np.array(Image.open())": None, "cv2.imread": None, "cv2.imread, reduced by 2": None,
     "transformers, ViTImageProcessor": 4, "transformers, ViTImageProcessorPil": 4, "transformers, CLIPImageProcessor": 4,
     "RandAugment": 4, "TrivialAugmentWide": 5, "timm, default": 5, "timm, rand-m9": 4, "CIFAR-10, a batch": 4,
     "two views, as MoCo v3": 4.5, "ten crops, as DINO": 4,
@@ -46,9 +46,17 @@ def saved(change, *arguments, **named):
     return of
 
 
+def mpo(data):
+    from PIL import Image
+    out = io.BytesIO()
+    image = Image.open(io.BytesIO(data))
+    image.save(out, "MPO", quality=90, save_all=True, append_images=[image.reduce(2)])
+    return out.getvalue()
+
+
 COPIES = {"turned": turned, "png": saved(lambda image: image, "PNG"),
           "progressive": saved(lambda image: image, "JPEG", quality=90, progressive=True),
-          "grey": saved(lambda image: image.convert("L"), "JPEG", quality=90),
+          "grey": saved(lambda image: image.convert("L"), "JPEG", quality=90), "mpo": mpo,
           "masks": saved(lambda image: image.convert("L").quantize(21), "PNG")}
 
 

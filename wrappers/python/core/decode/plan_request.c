@@ -119,11 +119,13 @@ int plan_of(struct stk_plan *plan, PyObject *tuple, PyObject **table)
 {
     int resizer;
     PyObject *geometry, *layout;
-    if (!PyArg_ParseTuple(tuple, "O!iO!;not a plan", &PyTuple_Type, &geometry, &resizer,
-                          &PyTuple_Type, &layout) ||
+    uint32_t scale = 0;
+    if (!PyArg_ParseTuple(tuple, "O!iO!|O&;not a plan", &PyTuple_Type, &geometry, &resizer,
+                          &PyTuple_Type, &layout, take_u32, &scale) ||
         geometry_of(plan, geometry) != 0) {
         return -1;
     }
+    plan->scale = scale;
     plan->resizer = (enum stk_resizer)resizer;
     return layout_of(plan, layout, table);
 }

@@ -26,12 +26,12 @@ _kinds = {}  # {(sampling, color): the kind's name}
 
 class Way:
     """One way to decode: the pixels of a colour image, those of a grey one, if its orientation is heeded, and the pixels
-    of a PNG with alpha."""
+    of a PNG with alpha. libjpeg makes a JPEG `scale` times smaller."""
 
-    __slots__ = ("colour", "grey", "turns", "alpha")
+    __slots__ = ("colour", "grey", "turns", "alpha", "scale")
 
-    def __init__(self, colour, grey, turns, alpha=None):
-        self.colour, self.grey, self.turns, self.alpha = colour, grey, turns, alpha or colour
+    def __init__(self, colour, grey, turns, alpha=None, scale=1):
+        self.colour, self.grey, self.turns, self.alpha, self.scale = colour, grey, turns, alpha or colour, scale
 
     def of_bands(self, bands):
         """Returns the pixels of a PNG with so many bytes a pixel."""
@@ -43,10 +43,12 @@ class Found:
 
     __slots__ = ("request", "shape", "turn")
 
-    def __init__(self, size, pixels, turn):
-        width, height = size
+    def __init__(self, size, pixels, turn, scale):
+        width, height = size = tuple(-(-side // scale) for side in size)
         channels, layout = pixels
         self.request = ((0, 0, width, height), size, 0, 0, None, 0), 0, (channels, layout, 0, None)
+        if scale > 1:
+            self.request += scale,
         self.shape = height, width, channels
         self.turn = turn
 
@@ -103,7 +105,7 @@ class Library:
         turn = header.orientation(source.head) if way.turns else 1
         if turn is None or (turn > 1 and _TURNED not in kinds):
             return None
-        return Found(info[:2], way.grey if info[2] == 1 else way.colour, turn)
+        return Found(info[:2], way.grey if info[2] == 1 else way.colour, turn, way.scale)
 
     def _made(self, source, found):
         try:
@@ -193,5 +195,5 @@ def _images(way):
         for order in "<>":
             yield _TURNED, images.with_orientation(turned, orientation, order)
     for (bands, kind), mode in zip(_PNGS.items(), ("L", "RGB", "RGBA")):
-        for size in _SIZES if way.of_bands(bands)[0] in (3, bands) else ():
+        for size in _SIZES if way.scale == 1 and way.of_bands(bands)[0] in (3, bands) else ():
             yield kind, random_pngs.png(mode, size, 31, ((b"gAMA", b"\0\0\xb1\x8f"),))

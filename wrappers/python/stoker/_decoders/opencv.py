@@ -15,6 +15,9 @@ _WAYS = {-1: Way(BGR, GREY, False), 0: Way(GREY, GREY, True), 1: Way(BGR, BGR, T
          4: Way(BGR, GREY, True), 6: Way(BGR, GREY, True), 128: Way(GREY, GREY, False), 129: Way(BGR, BGR, False),
          131: Way(BGR, BGR, False), 132: Way(BGR, GREY, False), 134: Way(BGR, GREY, False), 256: Way(RGB, RGB, True),
          384: Way(RGB, RGB, False)}
+# REDUCED_GRAYSCALE and REDUCED_COLOR by 2, 4 and 8; with IGNORE_ORIENTATION.
+_WAYS.update((bit | colour | ignored, Way(pixels, pixels, not ignored, scale=scale))
+             for bit, scale in ((16, 2), (32, 4), (64, 8)) for colour, pixels in enumerate((GREY, BGR)) for ignored in (0, 128))
 _LIMITS = "OPENCV_IO_MAX_IMAGE_"
 _plain = {}  # OpenCV's own functions
 _library = None
