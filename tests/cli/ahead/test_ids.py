@@ -73,6 +73,41 @@ def test_what_may_be_an_id():
     assert _ids(Data(few=["a", "b"], flags=[True, False, None, 1.5]), 1) == ["/1", "/" + "1".zfill(20)]
 
 
+class Meddling:
+    """An item whose use is code of the program's."""
+
+    def __str__(self):
+        raise AssertionError("code of the program ran")
+
+    __index__ = __int__ = __str__
+
+    def __getitem__(self, key):
+        raise AssertionError("code of the program ran")
+
+
+class Text(str):
+    def __str__(self):
+        raise AssertionError("code of the program ran")
+
+
+@pytest.mark.parametrize("items", [[*"abcdefgh", Meddling()], [*"abcdefgh", Text("i")], [*range(8), Meddling()], [*range(8), 8.5],
+                                   [*zip("abcdefgh", range(8)), Meddling()], [*"abcdefgh", "i" * 5000]])
+def test_an_item_that_is_no_id(items):
+    """It ends the order, and nothing of it is called."""
+    found = sample_paths.ids_of(Data(ids=items), 8)
+    assert len(found) > 0 and found[0].take((7,))[0] in ("/h", "/7")
+    for names in found:
+        with pytest.raises(TypeError):
+            names.take((8,))
+
+
+@pytest.mark.parametrize("items", [[("a",), Meddling(), ("b",)], ["a", Meddling(), "b"], ["a", 1, "b"],
+                                   ["a" * 5000, "b" * 5000, "c" * 5000]])
+def test_lists_of_other_things_than_ids(items):
+    """The index is the id: a list of long texts would cost their bytes several times."""
+    assert _ids(Data(items=items), 1, most=2) == ["/1", "/" + "1".zfill(20)]
+
+
 def test_the_same_number_in_each_process():
     """A process knows other indices than another one."""
     data = Data(few=["a", "b"], ids=["x", "y", "z", "u"])

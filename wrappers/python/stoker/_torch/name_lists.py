@@ -16,6 +16,7 @@ _PATH = type(pathlib.Path())
 _LEAST = 2  # a list of one name is no list of samples
 _PARTS = 16  # parts of an item, columns of a table: so many are looked at
 _DISTINCT = 8  # items that differ, so that they may be ids
+_LONGEST = 4096  # characters of an id: a longer text is part of no path
 
 # The items of a list, a table or the like. `take`: returns those with these indices, as a list.
 Rows = namedtuple("Rows", "count take")
@@ -95,21 +96,40 @@ def ids_in(value, most):
     for rows in _tables_of(value, "USOiu"):
         if rows.count > max(most, _LEAST - 1):
             first = rows.take(range(min(rows.count, _DISTINCT)))
-            for key in _keys_of(first[0]):
+            for key in _keys_of(first[0]) if len({*map(type, first)}) == 1 else ():
                 parts = [item if key is None else item[key] for item in first]
-                if len({(type(part), part) for part in parts if type(part) in (str, int)}) == len(first):
-                    yield from names_of_ids(rows.count, _part_taker(rows.take, key), type(parts[0]))
+                kind = type(parts[0])
+                if all(_may_be_id(part, kind) for part in parts) and len({*parts}) == len(first):
+                    yield from names_of_ids(rows.count, _part_taker(rows.take, key, type(first[0])), kind)
 
 
 def names_of_ids(count, take, kind):
     """Yields Names with paths as a rule can be learned from (cli/ahead/orders/name_rule.h). Files that are called by a
     number have as many digits as this has, or all have as many."""
     for form in ("/%s",) if kind is str else ("/%d", "/%020d"):
-        yield Names(count, lambda indices, form=form: [form % each for each in take(indices)])
+        yield Names(count, lambda indices, form=form: [form % _id(each, kind) for each in take(indices)])
 
 
-def _part_taker(take, key):
-    return take if key is None else lambda indices: [item[key] for item in take(indices)]
+def _may_be_id(value, kind):
+    return type(value) is kind and (kind is int or kind is str and len(value) <= _LONGEST)
+
+
+def _id(value, kind):
+    """Raises TypeError for another value than an id. To make a text of it may be code of the program."""
+    if not _may_be_id(value, kind):
+        raise TypeError("no id")
+    return value
+
+
+def _part_taker(take, key, kind):
+    return take if key is None else lambda indices: [_part(item, key, kind) for item in take(indices)]
+
+
+def _part(item, key, kind):
+    """Raises TypeError for an item of another type than the first. To take a part of it may be code of the program."""
+    if type(item) is not kind:
+        raise TypeError("unlike the first")
+    return item[key]
 
 
 def _names_in_rows(rows, roots):
@@ -118,7 +138,7 @@ def _names_in_rows(rows, roots):
         name = first if key is None else first[key]
         root = _root_of(name, roots) if _is_name(name) else None
         if root is not None:
-            yield Names(rows.count, _taker(rows.take, key, root))
+            yield Names(rows.count, _taker(rows.take, key, type(first), root))
 
 
 def _is_indexed_plainly(kind):
@@ -128,14 +148,14 @@ def _is_indexed_plainly(kind):
 def _keys_of(item):
     """Returns the keys of an item's parts; None is the key of an item that is a name."""
     if type(item) is dict:
-        return list(islice(item, _PARTS))
+        return [key for key in islice(item, _PARTS) if type(key) in (str, int)]
     if type(item) is list or (issubclass(type(item), tuple) and _is_indexed_plainly(type(item))):
         return range(min(len(item), _PARTS))
     return (None,)
 
 
-def _taker(take, key, root):
-    part = _part_taker(take, key)
+def _taker(take, key, kind, root):
+    part = _part_taker(take, key, kind)
     return lambda indices: _joined(root, part(indices))
 
 

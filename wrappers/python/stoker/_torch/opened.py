@@ -142,9 +142,12 @@ class Notes:
 
     def _note_ids(self, index, paths):
         for key, names in self._ids.items():
-            name = names.take((index,))[0]
-            if _may_follow(name, paths):
-                sender.report(self._place, key, sender.BESIDE, os.fsencode(name) + b"\0" + paths)
+            call(self._note_id, key, names, index, paths)
+
+    def _note_id(self, key, names, index, paths):
+        name = names.take((index,))[0]
+        if _may_follow(name, paths):
+            sender.report(self._place, key, sender.BESIDE, os.fsencode(name) + b"\0" + paths)
 
     def _send_if_many(self):
         if self._bytes >= self._least:
