@@ -237,12 +237,11 @@ static bool copy_block(struct group *group, char *buffer)
 }
 
 /* The kernel shall fetch what is asked for, and nothing of what follows, which may have been
- * fetched before. */
+ * fetched before. The number is the program's: the close of another one would end the record locks
+ * that another thread takes of the file meanwhile. */
 static void copy(struct group *group)
 {
     char *own = group->big->buffer, *buffer = own != NULL ? own : stk_buffer_take();
-    const struct stk_origin theirs = group->origin;
-    stk_origin_take(&group->origin, group->big->root);
     stk_origin_write_out(&group->origin);
     stk_sys_fadvise(group->origin.fd, 0, 0, POSIX_FADV_RANDOM);
     while (buffer != NULL && group->copied < group->count && copy_block(group, buffer)) {
@@ -251,7 +250,6 @@ static void copy(struct group *group)
     if (!group->big->ours) {
         stk_sys_fadvise(group->origin.fd, 0, 0, POSIX_FADV_NORMAL);
     }
-    stk_origin_release(&group->origin, &theirs);
     if (own == NULL && buffer != NULL) {
         stk_buffer_put(buffer);
     }

@@ -23,7 +23,8 @@ struct stk_origin {
  * Gives the reads a number of their own (base/own_number.h) until stk_origin_release, which gives
  * the program's number back. The compared inode alone would not notice that the number was another
  * file's between two looks, and then of a second descriptor of the same file. Not on FUSE, where
- * each close asks the server; nor if there is no number: then the inode has to do.
+ * each close asks the server; nor if there is no number: then the inode has to do. Not for a
+ * descriptor that the program has already: the close of a duplicate ends its record locks.
  */
 void stk_origin_take(struct stk_origin *origin, const struct stk_root *root);
 void stk_origin_release(struct stk_origin *origin, const struct stk_origin *theirs);

@@ -244,3 +244,34 @@ def test_a_file_with_a_posix_lock_is_not_served_again(lockers):
         assert them.is_served()
         with lockers.start() as three:
             assert not Locker(three).is_served()
+
+
+# Locks each file while a thread reads it; says of which ones another process sees the lock in the end.
+LOCKS_AND_READS = """
+import fcntl, os, subprocess, sys, threading
+SEES = "import fcntl, sys; fcntl.lockf(open(sys.argv[1], 'r+b'), fcntl.LOCK_EX | fcntl.LOCK_NB)"
+def read(fd, began):
+    for at in range(0, os.fstat(fd).st_size, 1 << 20):
+        os.pread(fd, 1 << 20, at)
+        began.set()
+for path in sys.argv[1:]:
+    fd, began = os.open(path, os.O_RDONLY), threading.Event()
+    reader = threading.Thread(target=read, args=(fd, began))
+    reader.start()
+    began.wait()
+    fcntl.lockf(fd, fcntl.LOCK_SH)
+    reader.join()
+    seen = subprocess.run([sys.executable, "-c", SEES, path], stderr=subprocess.DEVNULL).returncode != 0
+    print("held" if seen else "lost")
+"""
+
+
+def test_a_lock_that_is_taken_while_blocks_are_filled(jobs, scratch):
+    root = scratch / "data"
+    root.mkdir()
+    paths = [root / f"big{number}" for number in range(8)]
+    for path in paths:
+        path.write_bytes(os.urandom(24 << 20))
+    settle()
+    ran = jobs.preloaded([sys.executable, "-c", LOCKS_AND_READS, *paths], root, env={"STOKER_MAX_FILE": "1M"})
+    assert ran.stdout.split() == ["held"] * len(paths)
