@@ -136,6 +136,7 @@ def test_samples(tell, version):
     plain, hooked = (tell(how, "samples.py", count, 0) for how in ("plainly", "hooked"))
     assert_no_difference(plain["outcomes"], hooked["outcomes"])
     assert plain["chains"] == 0 and hooked["chains"] > count / 3 and hooked["structures"] > 5
+    assert plain["parts"] == 0 and hooked["parts"] > count / 20
     record("torchvision", "samples of v2", version, f"{count} pipelines", "same")
 
 

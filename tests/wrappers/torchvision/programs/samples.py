@@ -1,5 +1,5 @@
 """Random pipelines of v2 for random samples: an image beside boxes, masks, tensors, arrays and other images. Prints the
-outcomes, how many chains Stoker did at once, and how many structures of samples it knows. Arguments: the number of cases, and the first one.
+outcomes, how many chains and how many parts with boxes Stoker did at once, and how many structures of samples it knows. Arguments: the number of cases, and the first one.
 """
 
 import collections
@@ -18,7 +18,7 @@ from torchvision.transforms import v2
 VALUES = [0.485, 0.456, 0.406], [0.229, 0.224, 0.225]
 SIZES = (1, 1), (5, 1), (31, 40), (64, 48), (50, 33)
 Named = collections.namedtuple("Named", "picture boxes")
-made = {"chains": 0, "structures": 0}
+made = {"chains": 0, "parts": 0, "structures": 0}
 
 
 class Registered(dict):
@@ -51,7 +51,11 @@ def picture(choose, mode="RGB"):
 def boxes(choose, size):
     form = choose.choice(("XYXY", "XYWH", "CXCYWH"))
     numbers = [[choose.randrange(1, 30) for _ in range(4)] for _ in range(3)]
-    return tv_tensors.BoundingBoxes(numbers, format=form, canvas_size=size[::-1])
+    if choose.random() < 0.5:
+        numbers = [[choose.uniform(-1, max(size)) for _ in range(4)] for _ in range(3)]
+    dtype = choose.choice((None, None, torch.float32, torch.float64, torch.float16, torch.int64))
+    boxes = tv_tensors.BoundingBoxes(numbers, format=form, canvas_size=size[::-1], dtype=dtype)
+    return boxes.requires_grad_() if choose.random() < 0.03 and boxes.is_floating_point() else boxes
 
 
 def other(choose, size):
@@ -76,9 +80,9 @@ def container(choose):
 
 
 def inputs(choose):
-    image = picture(choose, choose.choice(("RGB", "RGB", "RGB", "L", "RGBA")))
+    image = picture(choose, choose.choice(("RGB",) * 6 + ("L", "RGBA")))
     size = image.size
-    some = [other(choose, size) for _ in range(choose.choice((0, 1, 2)))]
+    some = [other(choose, size) for _ in range(choose.choice((0, 0, 0, 1, 2)))]
     target = {"boxes": boxes(choose, size), "labels": torch.tensor([1, 2, 3]), "some": some}
     return choose.choice((
         lambda: (image, target), lambda: (image, target), lambda: (image, target, *some), lambda: ((image, target),),
@@ -86,7 +90,25 @@ def inputs(choose):
         lambda: (image, *some), lambda: ([some, image],), lambda: (image, {choose.choice((1, True)): target["boxes"]})))()
 
 
+def of_boxes(choose):
+    """A pipeline as those of detection: geometry, and boxes, before or behind the tensor."""
+    scale, form = v2.ToDtype(torch.float32, scale=True), choose.choice(("XYXY", "xyxy", "XYWH", "CXCYWH"))
+    resize = choose.choice((lambda: v2.Resize((16, 20)), lambda: v2.Resize(24), lambda: v2.Resize((33, 50)),
+                            lambda: v2.Resize(10, max_size=12), lambda: v2.RandomCrop(8)))
+    flips = choose.choice((v2.RandomHorizontalFlip, v2.RandomVerticalFlip)), v2.RandomHorizontalFlip
+    geometry = [each() for each in (resize, *flips)[:choose.randrange(4)]]
+    choose.shuffle(geometry)
+    sanitize = v2.SanitizeBoundingBoxes(choose.choice((1, 2.5, 7)), labels_getter=choose.choice(("default", "default", None)))
+    change = [v2.ConvertBoundingBoxFormat(form), sanitize, v2.ClampBoundingBoxes()][:choose.randrange(4)]
+    end = choose.choice(([scale], [scale, v2.Normalize(*VALUES)], []))
+    last = choose.choice(([v2.ToPureTensor()], [v2.ToPureTensor()], [Twice()], [sanitize], []))
+    middle = change + [v2.ToImage()] if choose.random() < 0.3 else [v2.ToImage(), *end[:1], *change]
+    return v2.Compose(geometry + middle + end[-1:] + last)
+
+
 def pipeline(choose):
+    if choose.random() < 0.5:
+        return of_boxes(choose)
     scale = choose.choice((v2.ToDtype(torch.float32, scale=True), v2.ToDtype({tv_tensors.Image: torch.float32,
                                                                              "others": None}, scale=True)))
     side = choose.choice((8, 16, 33))
@@ -135,6 +157,24 @@ def count_chains():
         made["chains"] += 1
         return plain(*arguments)
     module._with = counted
+    count_parts(module.boxed)
+
+
+def count_parts(module):
+    """Counts the samples that are built anew, without those of the comparison. (No function of ours may be in the way of
+    an error.)"""
+    build, compare = module.tree_unflatten, module._is_once_the_same
+
+    def built(*arguments):
+        made["parts"] += 1
+        return build(*arguments)
+
+    def compared(*arguments):
+        before = made["parts"]
+        is_same = compare(*arguments)
+        made["parts"] = before
+        return is_same
+    module.tree_unflatten, module._is_once_the_same = built, compared
 
 
 def main():

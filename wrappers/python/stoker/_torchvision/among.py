@@ -1,6 +1,6 @@
 """An image among values that v2's transforms treat, too, such as boxes, masks and tensors.
 
-Each transform is called as it is: crops, resizes and flips of a JPEG only change its plan. Where a chain that makes a tensor
+Where an image and its boxes can be done at once, boxed.py does it. Otherwise each transform is called as it is: crops, resizes and flips of a JPEG only change its plan. Where a chain that makes a tensor
 of the image begins, the image is done in one pass. At first the chain's own transforms get the same sample with a tiny image
 in its place. If they hand all other values on, they are not called again for values of the same classes.
 """
@@ -10,19 +10,22 @@ from PIL import Image
 
 from .._base import cache
 from .._base.own import attempt
-from . import pipeline, tensor_tail
+from . import boxed, pipeline, rng, tensor_tail
 from .trees import tree_flatten, tree_unflatten
 
 _SIDE = 2
 
-_handed_on = {}  # {(the chain, the image's place, the values' classes): true if all other values are handed on}
+_handed_on = {}  # {(the chain, the image's place, what the values are): true if all other values are handed on}
 
 
 def run(transforms, inputs):
     """Returns the result of the transforms of a v2.Compose for these inputs."""
-    is_one, at = len(inputs) == 1, 0
+    is_one, at, begins = len(inputs) == 1, 0, False
     while at < len(transforms):
-        done = attempt(_at_once, transforms, at, inputs)
+        may_begin = not begins and boxed.begins(transforms[at])
+        done = rng.as_one(boxed.run, transforms, at, inputs) if may_begin else None
+        begins = done is None and boxed.begins(transforms[at])  # so each row of such transforms is tried once
+        done = done or attempt(_at_once, transforms, at, inputs)
         outputs, at = (transforms[at](*inputs), at + 1) if done is None else done
         inputs = (outputs,) if is_one else outputs
     return outputs
@@ -46,7 +49,7 @@ def _at_once(transforms, at, inputs):
 def _rest_of(chain, transforms, at, values, place, tree, is_one):
     """Returns all values behind a chain but the image's, which is any. Returns None if the structure changes, or if the
     chain makes another tensor of the image here: another value may be taken for the image."""
-    key = chain, place, tuple(map(type, values))
+    key = chain, place, tuple(map(_kind, values))
     if _handed_on.get(key):
         return values
     mode = values[place].mode
@@ -61,6 +64,11 @@ def _rest_of(chain, transforms, at, values, place, tree, is_one):
     are_same = all(new is old for index, (new, old) in enumerate(zip(rest, values)) if index != place)
     cache.put(_handed_on, key, are_same)
     return rest
+
+
+def _kind(value):
+    """Returns what a chain may look at: ConvertImageDtype changes boxes of other numbers than its own."""
+    return type(value), value.dtype if isinstance(value, torch.Tensor) else None
 
 
 def _is_same(value, tensor):

@@ -14,9 +14,9 @@ from . import lazy_tensors
 
 NAME = "_get_sanitize_bounding_boxes_mask"
 _NAMED = {"format", "canvas_size", "min_size", "min_area"}
-_TYPES = torch.float32, torch.float64, torch.int64
-_MOST_BOXES = 32
-_MOST = 1 << 24  # whole numbers up to this one are the same in each type
+TYPES = torch.float32, torch.float64, torch.int64
+MOST_BOXES = 32
+MOST = 1 << 24  # whole numbers up to this one are the same in each type
 _DOUBT = 1e-6  # more than a float32's rounding
 
 # The first test: corners, the canvas, the least side and area.
@@ -32,30 +32,30 @@ def mask(plain, boxes, named):
         return None
     limits = *named["canvas_size"], named["min_size"], named["min_area"]
     if (named["format"] is not tv_tensors.BoundingBoxFormat.XYXY or len(limits) != 4 or not all(map(_is_whole, limits))
-            or not _are_tensors_plain()):
+            or not are_tensors_plain()):
         return None
     numbers = boxes.as_subclass(torch.Tensor)
-    if (numbers.dtype not in _TYPES or numbers.ndim != 2 or numbers.shape[1] != 4 or not 0 < len(numbers) <= _MOST_BOXES
+    if (numbers.dtype not in TYPES or numbers.ndim != 2 or numbers.shape[1] != 4 or not 0 < len(numbers) <= MOST_BOXES
             or numbers.device.type != "cpu" or not _is_proven(plain, numbers.dtype)):
         return None
-    return torch.tensor([_is_kept(box, *limits) for box in numbers.tolist()], device="cpu")
+    return torch.tensor([is_kept(box, *limits) for box in numbers.tolist()], device="cpu")
 
 
 def _is_whole(limit):
-    return (type(limit) is int or type(limit) is float) and 1 <= limit <= _MOST and limit % 1 == 0
+    return (type(limit) is int or type(limit) is float) and 1 <= limit <= MOST and limit % 1 == 0
 
 
-def _are_tensors_plain():
+def are_tensors_plain():
     """Returns true if a comparison of boxes is a tensor of torch's own class, and no other code sees it."""
     helpers = sys.modules["torchvision.tv_tensors._torch_function_helpers"]
     return not helpers._must_return_subclass() and lazy_tensors.is_torch_alone()
 
 
-def _is_kept(box, height, width, side, area):
-    """Returns true for a box to keep. Raises ValueError for a box in doubt."""
+def is_kept(box, height, width, side, area):
+    """Returns true for a box of corners to keep. Raises ValueError for a box in doubt."""
     left, top, right, bottom = box
     across, down = right - left, bottom - top
-    if not all([-_MOST < corner < _MOST for corner in box]):
+    if not all([-MOST < corner < MOST for corner in box]):
         raise ValueError("too large, or no number")
     if any([abs(size - least) <= least * _DOUBT for size, least in ((across, side), (down, side), (across * down, area))]):
         raise ValueError("rounding may count")
@@ -77,4 +77,4 @@ def _is_same(plain, dtype):
                        min_size=_LIMITS[2], min_area=_LIMITS[3])
     except Exception:  # another version's function
         return False
-    return theirs.dtype is torch.bool and theirs.tolist() == [_is_kept(box, *_LIMITS) for box in boxes]
+    return theirs.dtype is torch.bool and theirs.tolist() == [is_kept(box, *_LIMITS) for box in boxes]

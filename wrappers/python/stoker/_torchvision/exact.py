@@ -7,7 +7,9 @@ does not know what the transforms do.
 
 import os
 import sys
+from enum import Enum
 from itertools import chain
+from types import FunctionType
 
 import PIL
 import torch
@@ -139,7 +141,14 @@ def _is_simple(value):
         return all(map(_is_simple, list(chain.from_iterable(value.items()))))
     if isinstance(value, (list, tuple, set)):
         return all(map(_is_simple, value))
-    return isinstance(value, _SIMPLE)
+    return isinstance(value, _SIMPLE) or is_torchvisions(value)
+
+
+def is_torchvisions(value):
+    """Returns true for a function or a named value of torchvision's."""
+    if type(value) is FunctionType:
+        return value.__closure__ is None and is_own(value)
+    return isinstance(value, Enum) and type(value).__module__.startswith("torchvision.")
 
 
 def is_readable(tensor):
@@ -188,6 +197,20 @@ def watch_pillow():
         watch(owner, names)
 
 
+def watch_boxes(modules):
+    """Watches v2's functions of boxes, as watch() does: boxes_are_own() is false if one of them is not own. `modules`:
+    (a module, names)."""
+    global _boxes
+    _boxes = all([_expect(owner, name) and getattr(owner, name, None) is not None
+                  for owner, names in modules for name in names])
+
+
+def boxes_are_own():
+    """Returns true if v2's functions of boxes are torchvision's own. Called after functions_are_own()."""
+    return _boxes
+
+
+_boxes = False
 _functions = True
 watch(F, _FUNCTIONS)
 watch(F.F_pil, _PILLOW_FUNCTIONS)

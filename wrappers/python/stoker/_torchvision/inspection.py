@@ -4,9 +4,11 @@ Most pipelines are the same for every image. So a transform is inspected once; f
 that it still consists of the same objects.
 """
 
+import itertools
+
 from .. import _core
 from .._base import cache
-from . import exact, steps, tensor_tail
+from . import box_steps, exact, steps, tensor_tail
 
 _MOST = 256
 
@@ -14,14 +16,15 @@ _known = {}  # {a transform's id: (its parts, its Inspection)}. The transform it
 
 
 class Inspection:
-    __slots__ = ("step", "start", "link", "tensor_step", "image_step")
+    __slots__ = ("step", "start", "link", "tensor_step", "image_step", "boxes")
 
-    def __init__(self, step=None, start=None, link=None, tensor_step=None, image_step=None):
+    def __init__(self, step=None, start=None, link=None, tensor_step=None, image_step=None, boxes=None):
         self.step = step  # the tuple for core/steps (steps.py)
         self.tensor_step = tensor_step  # the same for a tensor of bytes of torch's own class,
         self.image_step = image_step  # and for one of another class
         self.start = start  # the key of a chain that begins with it (tensor_tail.py)
         self.link = link  # the key of a further transform in a chain
+        self.boxes = boxes  # what it does with boxes (box_steps.py)
 
 
 NOTHING = Inspection()
@@ -38,22 +41,29 @@ def inspect(transforms):
 
 def lasting(transforms):
     """Returns a tuple of the Inspections, or None if one of them is not kept. Called as inspect()."""
+    found = first_lasting(transforms)
+    return found if len(found) == len(transforms) else None
+
+
+def first_lasting(transforms):
+    """Returns a tuple of the Inspections up to the first one that is not kept. Called as inspect()."""
     found = _core.found(transforms, _known)
     if None in found:
         inspect(transforms)
         found = _core.found(transforms, _known)
-    return None if None in found else tuple(found)
+    return tuple(itertools.takewhile(lambda each: each is not None, found))
 
 
 def _inspect(transform):
     kind = type(transform)
-    if not steps.knows(kind) and not tensor_tail.knows(kind):
+    if not steps.knows(kind) and not tensor_tail.knows(kind) and not box_steps.knows(kind):
         return NOTHING
     seen = exact.seen(transform)  # first: another thread may change the transform meanwhile
     if not exact.is_bare(transform):
         return NOTHING
     step = steps.step_of(transform)
-    each = Inspection(step, *tensor_tail.keys_of(transform), *steps.tensor_steps_of(transform, step))
+    each = Inspection(step, *tensor_tail.keys_of(transform), *steps.tensor_steps_of(transform, step),
+                      box_steps.of(transform))
     if seen is not None:
         cache.put(_known, id(transform), (seen, each), _MOST)
     return each

@@ -15,7 +15,7 @@ from PIL import Image
 from .._base.own import attempt, attempt_beside
 from .._pillow import hook
 from .._pillow.plan import Plan
-from . import among, arrays, boxes, colours, exact, normalize, others, pipeline, rng, spaces, steps, tensor_tail, trees
+from . import among, arrays, box_steps, boxes, colours, exact, normalize, others, pipeline, rng, spaces, steps, tensor_tail, trees
 from .exact import F, T
 
 SWITCH = "STOKER_TORCHVISION"
@@ -58,6 +58,7 @@ def install_v2():
         trees.install()
         if boxes.NAME in getattr(getattr(v2.functional, "_misc", None), "__dict__", ()):
             _replace(v2.functional._misc, boxes.NAME, _boxes_mask, "boxes_mask")
+        exact.watch_boxes(box_steps.functions(v2.functional))
 
 
 def install_timm():

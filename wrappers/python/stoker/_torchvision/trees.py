@@ -95,6 +95,12 @@ def tree_unflatten(leaves, treespec):
     return _unflatten(leaves, treespec) if made is None else made[0]
 
 
+def is_learned(spec):
+    """Returns true for the one TreeSpec that all samples of a structure get from tree_flatten()."""
+    pair = _structures.get(id(spec))
+    return pair is not None and pair[0] is spec
+
+
 def install():
     """Puts the functions into v2's modules that have torch's."""
     home = "torchvision.transforms.v2."
