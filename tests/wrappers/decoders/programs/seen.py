@@ -136,6 +136,19 @@ def torchvision_tensors(library, directory):
 
 
 @case("torchvision")
+def torchvision_memory(library, directory):
+    """The memory of the data and of the result may be resized afterwards."""
+    io, torch = library.module, library.torch
+    data = torch.frombuffer(bytearray((directory / "color.jpg").read_bytes()), dtype=torch.uint8).clone()
+    found = []
+    for function in (io.decode_jpeg, io.decode_image):
+        image = function(data)
+        found.append([storage.resizable() for storage in (image.untyped_storage(), data.untyped_storage())])
+        found.append([image.data_ptr() % 64, image._is_view()])
+    return found
+
+
+@case("torchvision")
 def torchvision_functions(library, directory):
     io = library.module
     package = sys.modules["torchvision.io"]

@@ -6,9 +6,12 @@ import sys
 
 import torch
 
+from .. import _core
 from .._store import sources
 from .library import GREY, RGB, RGBA, Library, Way
 from .replaced import tried
+
+_CPU = torch.device("cpu")
 
 _plain = {}  # torchvision's own functions
 _signatures = {}  # {a function's name: (the names of its parameters, {name: default})}
@@ -42,8 +45,8 @@ class _TorchVision(Library):
         return torch.ops.image.decode_image(torch.frombuffer(bytearray(image), dtype=torch.uint8), int(way[0]), *more)
 
     def empty(self, shape):
-        pixels = torch.empty(shape, dtype=torch.uint8, device="cpu")
-        return pixels.permute(2, 0, 1), pixels.numpy()
+        pixels = torch.empty(shape, dtype=torch.uint8, device=_CPU)
+        return pixels.permute(2, 0, 1), _memory_of(pixels)
 
     def turned(self, image, orientation):
         if orientation in (6, 8):
@@ -61,6 +64,14 @@ class _TorchVision(Library):
 def _signature(plain):
     names = plain.__code__.co_varnames[:plain.__code__.co_argcount]
     return names, dict(zip(names[len(names) - len(plain.__defaults__):], plain.__defaults__))
+
+
+def _memory_of(tensor):
+    """Returns the memory of a contiguous tensor of bytes. Tensor.numpy() would forbid resizes of it from then on. Raises
+    ValueError for a tensor without memory, as a mode of torch's makes it."""
+    if type(tensor) is not torch.Tensor:
+        raise ValueError("no memory")
+    return _core.memory_at(tensor.data_ptr(), tensor.numel())
 
 
 # ---- the functions ----
@@ -119,7 +130,7 @@ def _source_of(call, way):
     if (way is None or type(data) is not torch.Tensor or data.dtype != torch.uint8 or data.dim() != 1
             or data.device.type != "cpu" or not data.is_contiguous()):
         return None
-    return sources.image_of_memory(memoryview(data.numpy()))
+    return sources.image_of_memory(_memory_of(data)) if data.numel() else None
 
 
 def _of_path(call, name, warnings):
