@@ -31,9 +31,7 @@
 #define CALL6(n, a, b, c, d, e, f)                                                                 \
     stk_arch_syscall6(SYS_##n, (long)(a), (long)(b), (long)(c), (long)(d), (long)(e), (long)(f))
 
-#define HIGH_NUMBERS                                                                               \
-    512 /* stk_sys_dup_high: from here on, where the limit allows twice as many                    \
-         */
+#define HIGH_NUMBERS 512 /* of stk_sys_dup_high, where the limit allows twice as many */
 
 /* Numbers and structures that the headers of an old system lack. */
 #ifndef SYS_openat2

@@ -16,12 +16,10 @@
 #define MOST_VAIN 32   /* files without room, one after the other */
 
 /* Files beside those of a list. */
-#define BESIDE_DISTANCE 64  /* files between two probes, later on: all that is ahead has some */
-#define SHOWN           512 /* samples that show a rule, unless there is none */
-#define BESIDE_SLACK    128 /* files that the loader is done with until a probe has failed */
-#define BESIDE_RECENT                                                                              \
-    0xffff /* the last probes that count: more than half of them must be opened                    \
-            */
+#define BESIDE_DISTANCE 64     /* files between two probes, later on: all that is ahead has some */
+#define SHOWN           512    /* samples that show a rule, unless there is none */
+#define BESIDE_SLACK    128    /* files that the loader is done with until a probe has failed */
+#define BESIDE_RECENT   0xffff /* the last probes that count: half of them must be opened */
 
 /* Files of trees. */
 #define TREE_DISTANCE 64 /* files between two probes, later on */

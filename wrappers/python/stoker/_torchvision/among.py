@@ -1,8 +1,9 @@
 """An image among values that v2's transforms treat, too, such as boxes, masks and tensors.
 
-Where an image and its boxes can be done at once, boxed.py does it. Otherwise each transform is called as it is: crops, resizes and flips of a JPEG only change its plan. Where a chain that makes a tensor
-of the image begins, the image is done in one pass. At first the chain's own transforms get the same sample with a tiny image
-in its place. If they hand all other values on, they are not called again for values of the same classes.
+Where an image and its boxes can be done at once, boxed.py does it. Otherwise each transform is called as it is: crops,
+resizes and flips of a JPEG only change its plan. Where a chain that makes a tensor of the image begins, the image is done
+in one pass. At first the chain's own transforms get the same sample with a tiny image in its place. If they hand all other
+values on, they are not called again for values of the same classes.
 """
 
 import torch
