@@ -23,9 +23,9 @@ def run(transforms, inputs):
     """Returns the result of the transforms of a v2.Compose for these inputs."""
     is_one, at, begins = len(inputs) == 1, 0, False
     while at < len(transforms):
-        may_begin = not begins and boxed.begins(transforms[at])
-        done = rng.as_one(boxed.run, transforms, at, inputs) if may_begin else None
-        begins = done is None and boxed.begins(transforms[at])  # so each row of such transforms is tried once
+        may_begin = attempt(boxed.begins, transforms[at])
+        done = rng.as_one(boxed.run, transforms, at, inputs) if may_begin and not begins else None
+        begins = done is None and may_begin  # so each row of such transforms is tried once
         done = done or attempt(_at_once, transforms, at, inputs)
         outputs, at = (transforms[at](*inputs), at + 1) if done is None else done
         inputs = (outputs,) if is_one else outputs
