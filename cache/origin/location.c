@@ -224,6 +224,14 @@ void stk_location_rename(char *name, uint64_t volume)
     digits.start[STK_LOCATION_DIGITS] = behind;
 }
 
+bool stk_location_is_volume(const char *name)
+{
+    const char *mark = strchr(name, STK_LOCATION_MARK);
+    uint64_t volume;
+    mark = mark != NULL ? mark + 1 : "";
+    return stk_text_take_hex(&mark, STK_LOCATION_DIGITS, &volume) && *mark == '\0';
+}
+
 bool stk_location_find(int fd, const char *canonical, struct stk_location *out)
 {
     struct mount_search search = {.out = out, .canonical = canonical};

@@ -41,3 +41,6 @@ bool stk_location_find(int fd, const char *canonical, struct stk_location *out);
 
 /* Writes a volume's hash over the digits of a name. */
 void stk_location_rename(char *name, uint64_t volume);
+
+/* Returns true if a name in a tier's tree is that of a volume. */
+bool stk_location_is_volume(const char *name);

@@ -11,6 +11,7 @@
 #include "cache/tier/pressure.h"
 #include "cli/os/thread.h"
 #include "cli/run/superseded.h"
+#include "cli/tiers/entries.h"
 
 #define PAUSE_NS       200000000L
 #define LEAST_PAUSE_NS 5000000L
@@ -103,6 +104,7 @@ static void *look_after_tiers(void *context)
     pthread_mutex_lock(&at_work);
     for (unsigned i = 0; i < watched->tier_count; i++) {
         if (watched->recounts[i]) {
+            entries_remove_old(watched->tiers[i].home, &over);
             stk_tier_recount_end(watched->tiers[i].shared, &watched->recount[i], &over);
         }
     }

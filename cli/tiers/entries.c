@@ -3,7 +3,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <stdatomic.h>
+#include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
@@ -310,4 +310,32 @@ uint64_t entries_remove(const struct stk_tier *tier, const char *root, const cha
     remove_from(tier->home, root, path, &removed);
     entries_give_back(tier, removed.blocks, removed.inodes);
     return removed.files;
+}
+
+/* ---- entries of before ---- */
+
+static int remove_old(void *context, int dirfd, const char *name, unsigned depth,
+                      const struct stat *stat)
+{
+    atomic_bool *stop = context;
+    (void)depth;
+    unlinkat(dirfd, name, S_ISDIR(stat->st_mode) ? AT_REMOVEDIR : 0);
+    return atomic_load(stop) ? -EINTR : 0;
+}
+
+void entries_remove_old(const char *tier_home, atomic_bool *stop)
+{
+    char path[STK_HOME_BYTES + NAME_MAX + 8];
+    root_path(path, sizeof path, tier_home, "");
+    int tree = stk_sys_open_nolinks(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR *roots = tree >= 0 ? fdopendir(tree) : NULL;
+    struct dirent *root;
+    while (roots != NULL && !atomic_load(stop) && (root = readdir(roots)) != NULL) {
+        root_path(path, sizeof path, tier_home, root->d_name);
+        if (root->d_name[0] != '.' && !stk_location_is_volume(root->d_name) &&
+            stk_walk_within(path, remove_old, stop) == 0) {
+            rmdir(path);
+        }
+    }
+    directory_close(roots);
 }

@@ -1,6 +1,7 @@
 /* Looks at the entries of a tier, and removes them. */
 #pragma once
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -33,6 +34,9 @@ uint64_t entries_remove(const struct stk_tier *tier, const char *root, const cha
 /* Removes the entries below a path of a root, both by the names they have in a tier (a path of ""
  * is the root). Returns how many entries went. */
 uint64_t entries_remove_place(const struct stk_tier *tier, const char *root, const char *below);
+/* Removes the entries of roots that have names of an older form: no process finds them. Does not
+ * give back what they took: a count of the tier must follow. Ends early when `stop` is set. */
+void entries_remove_old(const char *tier_home, atomic_bool *stop);
 /* Removes the blocks of all big files that are not complete yet. */
 void entries_remove_blocks(const struct stk_tier *tier);
 /* Gives back to a tier, attached or not, what removed files took of its budget. */

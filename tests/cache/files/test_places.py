@@ -330,6 +330,22 @@ def test_nested_data_sets_are_listed_and_verified_once(jobs, scratch, bound):
     assert jobs.stoker("verify", "--tier", tier).stdout.startswith(f"{COUNT + 1} copies right")
 
 
+def test_entries_of_older_names_are_removed(jobs, scratch, bound):
+    """No process finds them any more; the room they took is given back."""
+    data, _, names = bound
+    tier = scratch / "tier"
+    old = tier / HOME / "tree" / "data-0123456789abcdef"
+    (old / "train").mkdir(parents=True)
+    for path in tier / HOME, tier / HOME / "tree", old:
+        path.chmod(0o700)
+    (old / "train/0123456789ab;file0").write_bytes(b"old" * 1_000_000)
+    wait = 'while test -e "$1"; do sleep 0.05; done; cat "$2"'
+    jobs.run(["sh", "-c", wait, "sh", old, data / names[0]], path=data, tier=tier, env=NO_AHEAD)
+    assert len(os.listdir(tier / HOME / "tree")) == 1
+    usage = jobs.stoker("ls", "--tier", tier).stdout.splitlines()[0]
+    assert "KiB" in usage.split(" used")[0], usage
+
+
 def test_a_data_set_below_a_hidden_directory(jobs, scratch, bound):
     data, _, names = bound
     tier = scratch / "tier"
