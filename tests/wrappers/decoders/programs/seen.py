@@ -135,6 +135,14 @@ def torchvision_tensors(library, directory):
     return found
 
 
+def _is_resizable(torch, tensor):
+    try:
+        torch.empty(0, dtype=torch.uint8).set_(tensor).resize_(tensor.numel() + 1)
+    except RuntimeError:
+        return False
+    return True
+
+
 @case("torchvision")
 def torchvision_memory(library, directory):
     """The memory of the data and of the result may be resized afterwards."""
@@ -143,7 +151,7 @@ def torchvision_memory(library, directory):
     found = []
     for function in (io.decode_jpeg, io.decode_image):
         image = function(data)
-        found.append([storage.resizable() for storage in (image.untyped_storage(), data.untyped_storage())])
+        found.append([_is_resizable(torch, tensor) for tensor in (image, data)])
         found.append([image.data_ptr() % 64, image._is_view()])
     return found
 
