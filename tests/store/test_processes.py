@@ -152,14 +152,14 @@ def test_two_pid_namespaces_with_the_same_pid(place, two):
 
 
 def test_two_runs_in_two_pid_namespaces_on_one_tier(place, two, jobs, scratch):
-    """One budget, one grant for each."""
+    """One budget, one grant for each. Neither has room for all of its 500 images, so which ones stay is a matter of turns."""
     (scratch / "data").mkdir()
     env = {**ENV, "STOKER_MIN_AGE": "0.05"}
     lines = [namespaced(jobs.command_line(decode(0, 500, 2), path=scratch / "data",
                                           tier="/dev/shm:64M", flags=["--decoded=8M", "--no-decode"]))
              for _ in range(2)]
     told = two(lines, env)
-    assert all(one["wrong"] == 0 and one["from_forms"] > 200 for one in told)
+    assert all(one["wrong"] == 0 and one["from_forms"] > 50 for one in told)
     assert all(one["store"]["used_bytes"] <= 8 * MB for one in told)
 
 
