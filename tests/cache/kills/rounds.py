@@ -72,12 +72,14 @@ class Round:
         victims = self.dice.sample(fillers, FILLERS if self.kind == "all"
                                    else self.dice.randint(1, FILLERS - 2))
         if self.dice.random() < 0.9:  # else they may not have come to their first file
-            self.wait_for_a_fill(fillers)
+            self.wait_for_a_fill(fillers, count_drafts)
         time.sleep(self.dice.random() * 0.15)
         pause = 0 if self.kind == "all" else self.dice.random() * 0.02
         if holder and self.kind in ("parent", "all"):
             os.killpg(holder.pid, signal.SIGKILL) if self.kind == "all" else holder.kill()
         for victim in victims:
+            if self.dice.random() < 0.5:
+                self.wait_for_a_fill([victim], lambda: has_draft(victim.pid))
             alone = self.kind != "all" and self.dice.random() < 0.5
             with contextlib.suppress(ProcessLookupError):
                 (os.kill if alone else os.killpg)(victim.pid, signal.SIGKILL)
@@ -88,13 +90,13 @@ class Round:
         return victims
 
     @staticmethod
-    def wait_for_a_fill(fillers):
-        """Waits until a filler has a draft, or has ended. On a busy machine they take a while to start."""
+    def wait_for_a_fill(fillers, begun):
+        """Waits until a fill has begun, or a filler has ended. On a busy machine they take a while to start."""
         def is_over():
             return any(os.waitid(os.P_PID, filler.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT)
                        for filler in fillers)
 
-        while not (count_drafts() or is_over()):
+        while not (begun() or is_over()):
             time.sleep(0.001)
 
     def hear(self, fillers, victims):
@@ -175,6 +177,14 @@ class Round:
 
 def count_drafts():
     return len(os.listdir(HOME / "fill")) if (HOME / "fill").exists() else 0
+
+
+def has_draft(group):
+    """Says whether a process of the group fills. A draft's name has its filler's number."""
+    with contextlib.suppress(FileNotFoundError, ProcessLookupError):
+        return any(os.getpgid(int(name.split(".")[0].split("-")[1])) == group
+                   for name in os.listdir(HOME / "fill"))
+    return False
 
 
 def start(argv, env, **more):
