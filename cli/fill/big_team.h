@@ -1,6 +1,6 @@
 /*
  * The threads that fill the queued big files beside a job (big_files.h): those that the job has
- * begun, and those that are read ahead. They have the lowest priority.
+ * begun, and those that are read ahead. They have a low priority.
  */
 #pragma once
 

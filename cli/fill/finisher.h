@@ -1,7 +1,7 @@
 /*
  * Completes big files that the job has begun (cache/run/big_queue.h, cli/fill/big_files.h), so that
  * later opens, maps and streams of them need no further help. Its threads belong to `stoker run`
- * and have the lowest priority. They yield while the job itself reads from the origin, and end with
+ * and have a low priority. They yield while the job itself reads from the origin, and end with
  * the run.
  */
 #pragma once

@@ -3,12 +3,12 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
-#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/sys.h"
 #include "cache/tier/pressure.h"
+#include "cli/os/priority.h"
 #include "cli/os/thread.h"
 #include "cli/run/superseded.h"
 #include "cli/tiers/entries.h"
@@ -98,8 +98,7 @@ static void *watch(void *context)
 static void *look_after_tiers(void *context)
 {
     const int idle = 3 << 13; /* IOPRIO_CLASS_IDLE */
-    pid_t self = (pid_t)syscall(SYS_gettid);
-    setpriority(PRIO_PROCESS, (id_t)self, 19);
+    priority_lower();
     syscall(SYS_ioprio_set, 1, 0, idle);
     pthread_mutex_lock(&at_work);
     for (unsigned i = 0; i < watched->tier_count; i++) {

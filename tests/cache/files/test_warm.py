@@ -438,6 +438,30 @@ def test_beside_a_running_job(jobs, origin, data):
     assert warmed.filled + warmed.present == COUNT
 
 
+def nices(pid):
+    """The nice values of a process's threads, and how long the kernel lets one of them run (where it says so)."""
+    threads = list(pathlib.Path(f"/proc/{pid}/task").iterdir())
+    stats = [(each / "stat").read_text().rsplit(")", 1)[1].split() for each in threads]
+    found = {int(each.name): int(stat[16]) for each, stat in zip(threads, stats)}
+    slices = {int(each.name): re.search(r"^se\.slice +: +(\d+)", (each / "sched").read_text(), re.M)
+              for each in threads if (each / "sched").exists()}
+    return found, {thread: int(told[1]) for thread, told in slices.items() if told}
+
+
+@pytest.mark.parametrize("nice, lower", [(0, 10), (4, 14), (15, 19)])
+def test_the_job_has_most_of_a_busy_processor(jobs, origin, data, nice, lower):
+    """But not so nearly all of it that a job would wait for seconds for a file that a thread is about to fill."""
+    _, mount, _ = data
+    origin.fs.latency_ms = 1000
+    with jobs.started(["nice", "-n", str(nice), jobs.build / "stoker", "warm", "--jobs=3", mount]) as process:
+        wait_for(lambda: list(nices(process.pid)[0].values()).count(lower) >= 3)
+        found, slices = nices(process.pid)
+        process.kill()
+    assert set(found.values()) == {nice, lower} and found[process.pid] == nice
+    usual = slices.get(process.pid)
+    assert usual is None or any(each < usual for each in slices.values())
+
+
 WAIT_FOR_ALL = """
 import pathlib, sys, time
 tree, count = pathlib.Path(sys.argv[1]), int(sys.argv[2])
