@@ -234,7 +234,7 @@ compile_commands.json: ## write how each file is compiled, for editors and clang
 		END { print "\n]" }' >$@
 
 format: ## format the C sources
-	clang-format -i $(SOURCES)
+	@clang-format -i $(SOURCES)
 
 style: ## format, prose and shell scripts, in seconds
 	@scripts/deps.sh style

@@ -16,7 +16,8 @@
 static void ask_about_path(const struct request *request)
 {
     lines_add(LOSSES,
-              "  Is the path right? Paths are compared as they are spelled, links not followed.");
+              "  Is the path right? A file's path must begin as --path is spelled, or as that "
+              "directory's real path; a link elsewhere that leads there is not followed.");
     lines_add(LOSSES,
               "  Programs that are static, setuid or written in Go do not load the library, and "
               "launchers such as srun, ssh, docker and sudo lose LD_PRELOAD: run stoker inside "
