@@ -24,15 +24,16 @@ static int lower(int nice)
     return nice + STEPS < LOWEST ? nice + STEPS : LOWEST;
 }
 
-/* Kernels before 6.12 leave the slice as it is. The process's first thread has the job's own
- * priority; this thread may have inherited a lowered one. */
+/* The process's first thread has the job's own priority; this thread may have inherited a lowered
+ * one. Kernels before 6.12 leave the slice as it is, and those before 5.3 refuse the call. */
 void priority_lower(void)
 {
     const int lowest = 2 << 13 | 7; /* IOPRIO_CLASS_BE */
-    const struct scheduling low = {.bytes = sizeof low,
-                                   .flags = SAME_KIND,
-                                   .nice = lower(getpriority(PRIO_PROCESS, (id_t)getpid())),
-                                   .slice_ns = SLICE_NS};
-    syscall(SYS_sched_setattr, 0, &low, 0);
+    const int nice = lower(getpriority(PRIO_PROCESS, (id_t)getpid()));
+    const struct scheduling low = {
+        .bytes = sizeof low, .flags = SAME_KIND, .nice = nice, .slice_ns = SLICE_NS};
+    if (syscall(SYS_sched_setattr, 0, &low, 0) != 0) {
+        setpriority(PRIO_PROCESS, (id_t)syscall(SYS_gettid), nice);
+    }
     syscall(SYS_ioprio_set, 1, 0, lowest);
 }
