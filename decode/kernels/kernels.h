@@ -35,6 +35,8 @@ struct stk_weights {
 struct stk_taps {
     uint32_t outputs, groups;
     uint32_t last; /* weights of the last group that are not all padding: 1 to 4 */
+    uint32_t
+        bits; /* of the fraction of weights that fit 16 bits, in pack_short()'s order; else 0 */
     const uint32_t *first;
     const struct stk_weights *weights;
 };
@@ -143,6 +145,14 @@ struct stk_kernels {
     /* Makes a row of `pixels` (padded to 16) of 4 x `groups` rows. */
     void (*vertical)(uint8_t *out, const uint8_t *const *rows, const struct stk_weights *weights,
                      uint32_t groups, size_t pixels);
+    /* pack, horizontal and vertical for weights of 16 bits, with so many bits of a fraction; NULL:
+     * not on this processor. */
+    void (*pack_short)(struct stk_weights *weights, size_t count);
+    void (*horizontal_short)(uint8_t *const *out, const uint8_t *const *in,
+                             const struct stk_taps *taps);
+    void (*vertical_short)(uint8_t *out, const uint8_t *const *rows,
+                           const struct stk_weights *weights, uint32_t groups, size_t pixels,
+                           uint32_t bits);
     /*
      * The passes of a resize by floats. A sum is that of torch's code for processors with fused
      * multiplications: behind the first product, products and sums of each four inputs are rounded
@@ -207,6 +217,12 @@ stk_skip stk_plain_skip;
 stk_lockstep stk_bmi2_lockstep, stk_avx512_lockstep;
 stk_take stk_bmi2_take;
 stk_pass stk_bmi2_pass;
+void stk_avx2_pack_short(struct stk_weights *weights, size_t count);
+void stk_avx2_horizontal_short(uint8_t *const *out, const uint8_t *const *in,
+                               const struct stk_taps *taps);
+void stk_avx2_vertical_short(uint8_t *out, const uint8_t *const *rows,
+                             const struct stk_weights *weights, uint32_t groups, size_t pixels,
+                             uint32_t bits);
 void stk_avx2_widen(uint8_t *out, const uint8_t *in, size_t pixels);
 void stk_avx2_float_columns(float *const out[], const uint8_t *const *in, size_t pixels,
                             float *aside, const struct stk_float_taps *taps);

@@ -127,7 +127,7 @@ static void make_batch(struct grey *grey)
         mix(grey->mixed[i], rows + (size_t)4 * i, grey->x_width);
         in[i] = grey->mixed[i];
     }
-    grey->passes.kernels->horizontal(grey->weighed, in, &grey->passes.x.taps);
+    stk_weigh_columns(grey->passes.kernels, grey->weighed, in, &grey->passes.x.taps);
     for (uint32_t i = 0; i < STK_ROWS_TOGETHER; i++) {
         part(grey->x_lines + (size_t)4 * i, grey->weighed[i], grey->passes.x.taps.outputs);
     }
@@ -161,8 +161,8 @@ static const uint8_t *y_row(struct grey *grey)
         uint32_t row = taps->first[y] + (i < length ? i : length ? length - 1 : 0);
         passes->pointers[i] = kept_row(grey, row);
     }
-    passes->kernels->vertical(line, passes->pointers, taps->weights + (size_t)y * taps->groups,
-                              groups, (grey->y_width + 3) / 4);
+    stk_weigh_rows(passes->kernels, line, passes->pointers, taps, y, groups,
+                   (grey->y_width + 3) / 4);
     return line;
 }
 

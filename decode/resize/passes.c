@@ -86,7 +86,7 @@ static int take_rows(struct stk_passes *passes, struct stk_rows *rows)
     }
     passes->taken++;
     if (passes->geometry->pass_x && !passes->geometry->vertical_first) {
-        passes->kernels->horizontal(out, in, &passes->x.taps);
+        stk_weigh_columns(passes->kernels, out, in, &passes->x.taps);
         return STK_DECODE_OK;
     }
     for (int i = 0; i < count; i++) {
@@ -104,8 +104,7 @@ static void weigh_rows(const struct stk_passes *passes, uint32_t y, uint8_t *lin
         uint32_t row = taps->first[y] + (i < length ? i : length ? length - 1 : 0);
         passes->pointers[i] = ring_row(passes, row);
     }
-    passes->kernels->vertical(line, passes->pointers, taps->weights + (size_t)y * taps->groups,
-                              groups, passes->middle);
+    stk_weigh_rows(passes->kernels, line, passes->pointers, taps, y, groups, passes->middle);
 }
 
 static int make_line(struct stk_passes *passes, struct stk_rows *rows, uint32_t y, uint8_t *line)
@@ -149,7 +148,7 @@ static int make_lines(struct stk_passes *passes, struct stk_rows *rows, uint32_t
     int count =
         geometry->pass_y ? make_weighed(passes, rows, y, lines) : stk_rows_next(rows, lines);
     if (count > 0 && geometry->pass_x && (geometry->vertical_first || !geometry->pass_y)) {
-        passes->kernels->horizontal(passes->lines, lines, &passes->x.taps);
+        stk_weigh_columns(passes->kernels, passes->lines, lines, &passes->x.taps);
         for (int i = 0; i < count; i++) {
             lines[i] = passes->lines[i];
         }

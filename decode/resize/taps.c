@@ -24,6 +24,7 @@ struct work {
     const struct stk_filter_curve *curve;
     double scale, stretch, support;
     unsigned bits; /* of a weight's fraction */
+    bool is_short; /* weights are stored as they are, else as those of 22 bits */
     uint32_t *first, *lengths;
     struct stk_weights *weights;
     double *row; /* of one output's weights */
@@ -165,7 +166,7 @@ static int store_weights(struct work *work, const struct stk_taps *taps, uint32_
     uint32_t output = work->axis->reversed ? taps->outputs - 1 - slot : slot;
     uint32_t length = work->lengths[slot];
     uint32_t first = work->axis->mirrored ? mirrored(work, slot) : work->first[slot];
-    int32_t unit = 1 << (STK_WEIGHT_BITS - work->bits);
+    int32_t unit = work->is_short ? 1 : 1 << (STK_WEIGHT_BITS - work->bits);
     int32_t *words = work->weights[(size_t)slot * taps->groups].word;
     weigh(work, work->axis->skipped + output, first, length);
     if (!scale(work->row, length, work->bits)) {
@@ -234,11 +235,13 @@ int stk_taps_make(struct stk_workspace *workspace, enum stk_scratch where,
     find_windows(&work);
     mirror_windows(&work);
     find_bits(&work);
+    work.is_short = axis->is_torch && work.curve && workspace->kernels->pack_short;
     set_origin(&work, out);
     out->taps = (struct stk_taps){
         .outputs = axis->outputs,
         .groups = (out->longest + 3) / 4,
         .last = (out->longest - 1) % 4 + 1,
+        .bits = work.is_short ? work.bits : 0,
         .first = work.first,
         .weights = work.weights,
     };
@@ -248,9 +251,34 @@ int stk_taps_make(struct stk_workspace *workspace, enum stk_scratch where,
     for (uint32_t slot = 0; slot < axis->outputs && !result; slot++) {
         result = store_weights(&work, &out->taps, slot);
     }
-    workspace->kernels->pack(work.weights, count);
+    if (work.is_short) {
+        workspace->kernels->pack_short(work.weights, count);
+    } else {
+        workspace->kernels->pack(work.weights, count);
+    }
     for (uint32_t o = 0; o < axis->outputs; o++) {
         work.first[o] -= out->origin;
     }
     return result;
+}
+
+void stk_weigh_columns(const struct stk_kernels *kernels, uint8_t *const *out,
+                       const uint8_t *const *in, const struct stk_taps *taps)
+{
+    if (taps->bits > 0) {
+        kernels->horizontal_short(out, in, taps);
+    } else {
+        kernels->horizontal(out, in, taps);
+    }
+}
+
+void stk_weigh_rows(const struct stk_kernels *kernels, uint8_t *out, const uint8_t *const *rows,
+                    const struct stk_taps *taps, uint32_t y, uint32_t groups, size_t pixels)
+{
+    const struct stk_weights *weights = taps->weights + (size_t)y * taps->groups;
+    if (taps->bits > 0) {
+        kernels->vertical_short(out, rows, weights, groups, pixels, taps->bits);
+    } else {
+        kernels->vertical(out, rows, weights, groups, pixels);
+    }
 }

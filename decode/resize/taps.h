@@ -29,3 +29,10 @@ struct stk_axis_taps {
 /* Makes the taps of an axis. They are valid until the next call for that scratch memory. */
 int stk_taps_make(struct stk_workspace *workspace, enum stk_scratch where,
                   const struct stk_axis *axis, struct stk_axis_taps *out);
+
+/* The kernels' passes, for weights of either kind: STK_ROWS_TOGETHER rows along, and the output row
+ * y of `groups` groups of rows. */
+void stk_weigh_columns(const struct stk_kernels *kernels, uint8_t *const *out,
+                       const uint8_t *const *in, const struct stk_taps *taps);
+void stk_weigh_rows(const struct stk_kernels *kernels, uint8_t *out, const uint8_t *const *rows,
+                    const struct stk_taps *taps, uint32_t y, uint32_t groups, size_t pixels);

@@ -90,7 +90,7 @@ static struct stk_plan random_plan(uint32_t width, uint32_t height)
         two_below(inner[1], &plan.box[1], &plan.box[3]);
     }
     plan.filter = (enum stk_filter)below(6);
-    plan.resizer = (enum stk_resizer)below(3);
+    plan.resizer = (enum stk_resizer)below(4);
     plan.flip = below(4);
     plan.channels = 3 + below(2);
     plan.layout = (enum stk_layout)below(2);
