@@ -8,7 +8,7 @@
 
 /* Pixels that are made together, and what is written behind them if they have three bytes. */
 #define PIXELS 16
-#define MORE   8
+#define MORE   4
 
 INLINE __m256i pair_of_words(int low, int high)
 {
@@ -37,14 +37,13 @@ INLINE __m256i shuffle_of(const struct stk_line *line)
                          : _mm_setr_epi8(0, 1, 2, 4, 5, 6, 8, 9, 10, 12, 13, 14, -1, -1, -1, -1));
 }
 
-/* Eight pixels. */
-INLINE void store(uint8_t *out, __m256i pixels, size_t bytes, __m256i drop)
+/* Four pixels from each half: to `low` and `high`. Behind three bytes a pixel come four more. Some
+ * processors take several times as long to exchange halves as to store them one by one. */
+INLINE void store(uint8_t *low, uint8_t *high, __m256i pixels, size_t bytes, __m256i drop)
 {
-    const __m256i close = _mm256_setr_epi32(0, 1, 2, 4, 5, 6, 7, 7);
-    if (bytes == 3) {
-        pixels = _mm256_permutevar8x32_epi32(_mm256_shuffle_epi8(pixels, drop), close);
-    }
-    _mm256_storeu_si256((void *)out, pixels);
+    pixels = bytes == 3 ? _mm256_shuffle_epi8(pixels, drop) : pixels;
+    _mm_storeu_si128((void *)low, _mm256_castsi256_si128(pixels));
+    _mm_storeu_si128((void *)high, _mm256_extracti128_si256(pixels, 1));
 }
 
 /* Where the next PIXELS go: aside, if writing them would touch what is behind the line. */
@@ -82,7 +81,9 @@ INLINE void full(uint8_t *out, const struct stk_line *line, size_t bytes)
             __m128i both =
                 _mm_unpacklo_epi8(load_8(line->chroma[0] + p + i), load_8(line->chroma[1] + p + i));
             __m256i chroma = _mm256_sub_epi16(_mm256_cvtepu8_epi16(both), _mm256_set1_epi16(128));
-            store(to + bytes * i, colours(chroma, _mm256_shuffle_epi8(luma, spread)), bytes, drop);
+            uint8_t *half = to + bytes * i;
+            store(half, half + 4 * bytes, colours(chroma, _mm256_shuffle_epi8(luma, spread)), bytes,
+                  drop);
         }
         bring(out + bytes * p, to, left, bytes);
     }
@@ -90,25 +91,41 @@ INLINE void full(uint8_t *out, const struct stk_line *line, size_t bytes)
 
 /* ---- chroma for two pixels each ---- */
 
-/*
- * Mixes eight samples of both kinds: three parts of this line and one of the other, less the number
- * that makes them signed after the next step. Beyond the last sample it repeats that one.
- */
-INLINE __m256i mix_lines(const struct stk_line *line, size_t at)
+/* Eight samples of both kinds, four in each half. Halves are put together anew for the neighbours:
+ * some processors take several times as long to exchange those of a whole register. */
+struct mixed {
+    __m128i low, high;
+};
+
+INLINE __m256i both(__m128i low, __m128i high)
+{
+    return _mm256_inserti128_si256(_mm256_castsi128_si256(low), high, 1);
+}
+
+/* Four samples: less the number that makes them signed after the next step. */
+INLINE __m128i mix(__m128i pairs)
+{
+    return _mm_sub_epi16(_mm_maddubs_epi16(pairs, _mm_set1_epi16(0x0103)), _mm_set1_epi16(4 * 128));
+}
+
+/* Repeats the last of so many samples. */
+INLINE struct mixed repeat_last(struct mixed mixed, size_t count)
+{
+    const __m256i own = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
+    __m256i place = _mm256_min_epi32(own, _mm256_set1_epi32((int)count - 1));
+    __m256i all = _mm256_permutevar8x32_epi32(both(mixed.low, mixed.high), place);
+    return (struct mixed){_mm256_castsi256_si128(all), _mm256_extracti128_si256(all, 1)};
+}
+
+/* Mixes eight samples of both kinds: three parts of this line and one of the other. Beyond the last
+ * sample it repeats that one. */
+INLINE struct mixed mix_lines(const struct stk_line *line, size_t at)
 {
     size_t left = line->samples - at;
     __m128i blue = _mm_unpacklo_epi8(load_8(line->chroma[0] + at), load_8(line->other[0] + at));
     __m128i red = _mm_unpacklo_epi8(load_8(line->chroma[1] + at), load_8(line->other[1] + at));
-    __m256i all = _mm256_inserti128_si256(_mm256_castsi128_si256(_mm_unpacklo_epi16(blue, red)),
-                                          _mm_unpackhi_epi16(blue, red), 1);
-    all = _mm256_maddubs_epi16(all, _mm256_set1_epi16(0x0103));
-    all = _mm256_sub_epi16(all, _mm256_set1_epi16(4 * 128));
-    if (__builtin_expect(left < 8, 0)) {
-        const __m256i own = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
-        __m256i last = _mm256_set1_epi32((int)left - 1);
-        all = _mm256_permutevar8x32_epi32(all, _mm256_min_epi32(own, last));
-    }
-    return all;
+    struct mixed mixed = {mix(_mm_unpacklo_epi16(blue, red)), mix(_mm_unpackhi_epi16(blue, red))};
+    return __builtin_expect(left < 8, 0) ? repeat_last(mixed, left) : mixed;
 }
 
 /* Every other byte of sixteen, in both words of a pixel. */
@@ -124,38 +141,52 @@ struct rounding {
     __m256i even, odd;
 };
 
+/* Sixteen pixels: every other four in each. Behind three bytes a pixel come four more, so the order
+ * counts. */
+INLINE void store_four(uint8_t *out, __m256i low, __m256i high, size_t bytes, __m256i drop)
+{
+    if (bytes == 3) {
+        low = _mm256_shuffle_epi8(low, drop);
+        high = _mm256_shuffle_epi8(high, drop);
+    }
+    _mm_storeu_si128((void *)out, _mm256_castsi256_si128(low));
+    _mm_storeu_si128((void *)(out + 4 * bytes), _mm256_castsi256_si128(high));
+    _mm_storeu_si128((void *)(out + 8 * bytes), _mm256_extracti128_si256(low, 1));
+    _mm_storeu_si128((void *)(out + 12 * bytes), _mm256_extracti128_si256(high, 1));
+}
+
 /* The sixteen pixels around eight samples whose neighbours are known. */
-INLINE void two_each(uint8_t *out, const uint8_t *luma, size_t bytes, const __m256i mixed[3],
+INLINE void two_each(uint8_t *out, const uint8_t *luma, size_t bytes, const struct mixed mixed[3],
                      struct rounding round, __m256i drop)
 {
-    __m256i both = _mm256_broadcastsi128_si256(_mm_loadu_si128((const void *)luma));
-    __m256i before =
-        _mm256_alignr_epi8(mixed[1], _mm256_permute2x128_si256(mixed[0], mixed[1], 0x21), 12);
-    __m256i behind =
-        _mm256_alignr_epi8(_mm256_permute2x128_si256(mixed[1], mixed[2], 0x21), mixed[1], 4);
-    __m256i thrice = _mm256_add_epi16(mixed[1], _mm256_add_epi16(mixed[1], mixed[1]));
+    __m256i sixteen = _mm256_broadcastsi128_si256(_mm_loadu_si128((const void *)luma));
+    __m256i own = both(mixed[1].low, mixed[1].high);
+    __m256i before = _mm256_alignr_epi8(own, both(mixed[0].high, mixed[1].low), 12);
+    __m256i behind = _mm256_alignr_epi8(both(mixed[1].high, mixed[2].low), own, 4);
+    __m256i thrice = _mm256_add_epi16(own, _mm256_add_epi16(own, own));
     __m256i even = _mm256_add_epi16(_mm256_add_epi16(thrice, round.even), before);
     __m256i odd = _mm256_add_epi16(_mm256_add_epi16(thrice, round.odd), behind);
-    even = colours(_mm256_srai_epi16(even, 4), spread_luma(both, 0));
-    odd = colours(_mm256_srai_epi16(odd, 4), spread_luma(both, 1));
-    __m256i low = _mm256_unpacklo_epi32(even, odd), high = _mm256_unpackhi_epi32(even, odd);
-    store(out, _mm256_permute2x128_si256(low, high, 0x20), bytes, drop);
-    store(out + 8 * bytes, _mm256_permute2x128_si256(low, high, 0x31), bytes, drop);
+    even = colours(_mm256_srai_epi16(even, 4), spread_luma(sixteen, 0));
+    odd = colours(_mm256_srai_epi16(odd, 4), spread_luma(sixteen, 1));
+    store_four(out, _mm256_unpacklo_epi32(even, odd), _mm256_unpackhi_epi32(even, odd), bytes,
+               drop);
 }
 
 INLINE void halved(uint8_t *out, const struct stk_line *line, size_t bytes, struct rounding round)
 {
     const __m256i drop = shuffle_of(line);
     uint8_t aside[4 * PIXELS + MORE];
-    __m256i mixed[3];
+    struct mixed mixed[3];
     mixed[1] = mix_lines(line, 0);
-    mixed[0] = _mm256_broadcastd_epi32(_mm256_castsi256_si128(mixed[1]));
+    mixed[0].low = mixed[0].high = _mm_shuffle_epi32(mixed[1].low, 0);
     for (size_t at = 0; at < line->samples; at += 8) {
         size_t left = line->pixels - 2 * at;
         uint8_t *to = place_for(out + 2 * bytes * at, aside, left, bytes);
-        mixed[2] = at + 8 < line->samples
-                       ? mix_lines(line, at + 8)
-                       : _mm256_permutevar8x32_epi32(mixed[1], _mm256_set1_epi32(7));
+        if (at + 8 < line->samples) {
+            mixed[2] = mix_lines(line, at + 8);
+        } else {
+            mixed[2].low = mixed[2].high = _mm_shuffle_epi32(mixed[1].high, 0xff);
+        }
         two_each(to, line->luma + 2 * at, bytes, mixed, round, drop);
         bring(out + 2 * bytes * at, to, left, bytes);
         mixed[0] = mixed[1];
