@@ -28,6 +28,10 @@ struct work {
     uint32_t *first, *lengths;
     struct stk_weights *weights;
     double *row; /* of one output's weights */
+    /* `longest` weights of each position, where all are needed before the first is stored; else
+     * NULL. */
+    double *all;
+    size_t longest;
 };
 
 static size_t padded(size_t count, size_t unit)
@@ -127,18 +131,15 @@ static void weigh(struct work *work, uint32_t position, uint32_t begin, uint32_t
 static void find_bits(struct work *work)
 {
     double largest = 0;
-    work->bits = STK_WEIGHT_BITS;
-    if (!work->axis->is_torch || !work->curve) {
-        return;
-    }
-    for (uint32_t position = 0; position < work->axis->total; position++) {
+    for (uint32_t position = 0; work->all && position < work->axis->total; position++) {
         uint32_t first, length = find_window(work, position, &first);
+        work->row = work->all + position * work->longest;
         weigh(work, position, first, length);
         for (uint32_t i = 0; i < length; i++) {
             largest = work->row[i] > largest ? work->row[i] : largest;
         }
     }
-    work->bits = 0;
+    work->bits = work->all ? 0 : STK_WEIGHT_BITS;
     while (work->bits < STK_WEIGHT_BITS && 0.5 + largest * (2 << work->bits) < TORCH_LIMIT) {
         work->bits++;
     }
@@ -164,11 +165,15 @@ static bool scale(double *row, uint32_t length, unsigned bits)
 static int store_weights(struct work *work, const struct stk_taps *taps, uint32_t slot)
 {
     uint32_t output = work->axis->reversed ? taps->outputs - 1 - slot : slot;
-    uint32_t length = work->lengths[slot];
-    uint32_t first = work->axis->mirrored ? mirrored(work, slot) : work->first[slot];
+    uint32_t position = work->axis->skipped + output, length = work->lengths[slot];
     int32_t unit = work->is_short ? 1 : 1 << (STK_WEIGHT_BITS - work->bits);
     int32_t *words = work->weights[(size_t)slot * taps->groups].word;
-    weigh(work, work->axis->skipped + output, first, length);
+    if (work->all) {
+        work->row = work->all + position * work->longest;
+    } else {
+        weigh(work, position, work->axis->mirrored ? mirrored(work, slot) : work->first[slot],
+              length);
+    }
     if (!scale(work->row, length, work->bits)) {
         return STK_DECODE_UNSUPPORTED;
     }
@@ -202,22 +207,26 @@ static void start_work(struct work *work, const struct stk_axis *axis)
     work->support = work->curve ? work->curve->support * work->stretch : 0;
 }
 
-/* Lays the arrays out in one piece: weights, one row in double, first, lengths. */
+/* Lays the arrays out in one piece: weights, rows in double, first, lengths. */
 static int allocate(struct work *work, struct stk_workspace *workspace, enum stk_scratch where)
 {
     size_t slots = padded(work->axis->outputs, STK_ROWS_TOGETHER);
     size_t longest = 2 * (size_t)ceil(work->support) + 2;
     longest = longest < work->axis->size ? longest : work->axis->size;
     size_t groups = padded(longest, 4) / 4;
+    bool all = work->axis->is_torch && work->curve;
+    size_t doubles = all ? longest * work->axis->total : longest;
     size_t bytes = (slots * groups + PACKED_TOO_FAR) * sizeof(struct stk_weights) +
-                   longest * sizeof(double) + 2 * slots * sizeof(uint32_t);
+                   doubles * sizeof(double) + 2 * slots * sizeof(uint32_t);
     char *memory = stk_workspace_get(workspace, where, bytes);
     if (!memory) {
         return STK_DECODE_MEMORY;
     }
     work->weights = (struct stk_weights *)(void *)memory;
     work->row = (double *)(void *)(work->weights + slots * groups + PACKED_TOO_FAR);
-    work->first = (uint32_t *)(void *)(work->row + longest);
+    work->all = all ? work->row : NULL;
+    work->longest = longest;
+    work->first = (uint32_t *)(void *)(work->row + doubles);
     work->lengths = work->first + slots;
     memset(work->first, 0, 2 * slots * sizeof(uint32_t));
     return STK_DECODE_OK;
@@ -235,7 +244,7 @@ int stk_taps_make(struct stk_workspace *workspace, enum stk_scratch where,
     find_windows(&work);
     mirror_windows(&work);
     find_bits(&work);
-    work.is_short = axis->is_torch && work.curve && workspace->kernels->pack_short;
+    work.is_short = work.all && workspace->kernels->pack_short;
     set_origin(&work, out);
     out->taps = (struct stk_taps){
         .outputs = axis->outputs,
