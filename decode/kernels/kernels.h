@@ -66,6 +66,7 @@ struct stk_scaling {
 struct stk_tables {
     const float *floats; /* 3 x 256 */
     bool is_scaled;      /* `scaling` computes the same floats */
+    bool is_share;       /* and all of them are the 255ths alone */
     struct stk_scaling scaling[3];
 };
 

@@ -85,6 +85,12 @@ static bool find_scaling(struct stk_scaling *out, const float table[256])
     return false;
 }
 
+/* Returns true if scaling leaves the 255ths as they are. */
+static bool is_share(const struct stk_scaling *scaling)
+{
+    return scaling->mean == 0 && scaling->rate == 1 && scaling->rest == 0;
+}
+
 const struct stk_tables *stk_tables_get(struct stk_workspace *workspace, const float *floats)
 {
     bool is_new = workspace->scratch[STK_SCRATCH_TABLES].data == NULL;
@@ -95,9 +101,11 @@ const struct stk_tables *stk_tables_get(struct stk_workspace *workspace, const f
     }
     memcpy(memo->floats, floats, sizeof memo->floats);
     memo->tables.floats = memo->floats;
-    memo->tables.is_scaled = true;
+    memo->tables.is_scaled = memo->tables.is_share = true;
     for (size_t c = 0; c < 3; c++) {
         memo->tables.is_scaled &= find_scaling(&memo->tables.scaling[c], floats + 256 * c);
+        memo->tables.is_share &= is_share(&memo->tables.scaling[c]);
     }
+    memo->tables.is_share &= memo->tables.is_scaled;
     return &memo->tables;
 }

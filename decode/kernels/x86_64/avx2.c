@@ -214,13 +214,18 @@ INLINE struct factors load_factors(const struct stk_scaling *scaling)
                             _mm256_set1_ps(scaling->rest)};
 }
 
-/* Eight bytes in words of 32 bits to floats: see struct stk_scaling. */
-INLINE __m256 scale(__m256i bytes, const struct factors *factors)
+/* Eight bytes in words of 32 bits to their 255ths. */
+INLINE __m256 share(__m256i bytes)
 {
     __m256 x = _mm256_cvtepi32_ps(bytes);
-    __m256 y = _mm256_fmadd_ps(x, _mm256_set1_ps(STK_BYTE_RATE),
-                               _mm256_mul_ps(x, _mm256_set1_ps(STK_BYTE_REST)));
-    y = _mm256_sub_ps(y, factors->mean);
+    return _mm256_fmadd_ps(x, _mm256_set1_ps(STK_BYTE_RATE),
+                           _mm256_mul_ps(x, _mm256_set1_ps(STK_BYTE_REST)));
+}
+
+/* To floats: see struct stk_scaling. */
+INLINE __m256 scale(__m256i bytes, const struct factors *factors)
+{
+    __m256 y = _mm256_sub_ps(share(bytes), factors->mean);
     return _mm256_fmadd_ps(y, factors->rate, _mm256_mul_ps(y, factors->rest));
 }
 
@@ -234,23 +239,39 @@ INLINE void store_floats(float *out, __m256 floats, bool streamed)
     }
 }
 
+/* The channels of eight pixels. */
+INLINE void split(__m256i channels[3], const uint8_t *line)
+{
+    const __m256i byte = _mm256_set1_epi32(255);
+    __m256i four = load(line);
+    channels[0] = _mm256_and_si256(four, byte);
+    channels[1] = _mm256_and_si256(_mm256_srli_epi32(four, 8), byte);
+    channels[2] = _mm256_and_si256(_mm256_srli_epi32(four, 16), byte);
+}
+
 INLINE void three_planes(float *const out[3], const uint8_t *line, size_t pixels,
                          const struct stk_tables *tables, bool streamed)
 {
-    const __m256i byte = _mm256_set1_epi32(255);
     const struct factors red = load_factors(&tables->scaling[0]);
     const struct factors green = load_factors(&tables->scaling[1]);
     const struct factors blue = load_factors(&tables->scaling[2]);
-    size_t p = 0;
-    for (; tables->is_scaled && p + 8 <= pixels; p += 8) {
-        __m256i four = load(line + 4 * p);
-        __m256i g = _mm256_and_si256(_mm256_srli_epi32(four, 8), byte);
-        __m256i b = _mm256_and_si256(_mm256_srli_epi32(four, 16), byte);
-        store_floats(out[0] + p, scale(_mm256_and_si256(four, byte), &red), streamed);
-        store_floats(out[1] + p, scale(g, &green), streamed);
-        store_floats(out[2] + p, scale(b, &blue), streamed);
+    float *const to[3] = {out[0], out[1], out[2]};
+    size_t p = 0, end = tables->is_scaled ? pixels & ~(size_t)7 : 0;
+    __m256i channels[3];
+    for (; tables->is_share && p < end; p += 8) {
+        split(channels, line + 4 * p);
+        UNROLLED
+        for (int c = 0; c < 3; c++) {
+            store_floats(to[c] + p, share(channels[c]), streamed);
+        }
     }
-    float *const rest[3] = {out[0] + p, out[1] + p, out[2] + p};
+    for (; p < end; p += 8) {
+        split(channels, line + 4 * p);
+        store_floats(to[0] + p, scale(channels[0], &red), streamed);
+        store_floats(to[1] + p, scale(channels[1], &green), streamed);
+        store_floats(to[2] + p, scale(channels[2], &blue), streamed);
+    }
+    float *const rest[3] = {to[0] + p, to[1] + p, to[2] + p};
     stk_plain_float_planes(rest, line + 4 * p, pixels - p, tables);
 }
 
