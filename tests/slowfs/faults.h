@@ -16,6 +16,7 @@
  *        12 1: the flags of a rename are ignored
  *        13 ns for which the kernel may believe that there is no such name
  *        14 ns for which each operation hangs, or until this is 0 again
+ *        15 errno of lookup and getattr, of directories too: the server is down
  */
 #pragma once
 
@@ -40,7 +41,8 @@ enum slow_fault {
     SLOW_FAULT_FSYNC,
     SLOW_FAULT_RENAME_FLAGS,
     SLOW_FAULT_NEGATIVE_NS,
-    SLOW_FAULT_HANG_NS
+    SLOW_FAULT_HANG_NS,
+    SLOW_FAULT_DOWN
 };
 
 /* The errno that this operation shall fail with, or 0. */

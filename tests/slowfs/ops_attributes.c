@@ -30,6 +30,13 @@ static void reply_missing(fuse_req_t request, int error)
     }
 }
 
+/* The errno that this operation shall fail with, or 0. */
+static int fault_of(enum slow_fault which, bool is_file)
+{
+    int down = (int)slow_fault_value(SLOW_FAULT_DOWN);
+    return down != 0 ? down : is_file ? slow_fault(which) : 0;
+}
+
 static void do_lookup(fuse_req_t request, fuse_ino_t parent, const char *name)
 {
     struct fuse_entry_param entry;
@@ -42,7 +49,7 @@ static void do_lookup(fuse_req_t request, fuse_ino_t parent, const char *name)
     }
     bool is_file = S_ISREG(entry.attr.st_mode);
     slow_count(is_file ? SLOW_lookup_file : SLOW_lookup_other);
-    int fault = is_file ? slow_fault(SLOW_FAULT_LOOKUP) : 0;
+    int fault = fault_of(SLOW_FAULT_LOOKUP, is_file);
     if (fault != 0) {
         slow_inode_forget(entry.ino, 1);
         fuse_reply_err(request, fault);
@@ -91,7 +98,7 @@ static void do_getattr(fuse_req_t request, fuse_ino_t node, struct fuse_file_inf
     read_attr(fd, &attr);
     bool is_file = S_ISREG(attr.st_mode);
     slow_begin(is_file ? SLOW_getattr_file : SLOW_getattr_other);
-    int fault = is_file ? slow_fault(SLOW_FAULT_GETATTR) : 0;
+    int fault = fault_of(SLOW_FAULT_GETATTR, is_file);
     if (fault != 0) {
         fuse_reply_err(request, fault);
         return;

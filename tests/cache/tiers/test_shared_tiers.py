@@ -492,11 +492,25 @@ def test_failing_again_and_again(cluster, scratch):
     assert "it failed (Input/output error), and was left alone" in said
 
 
-def test_failing_from_the_start(cluster):
-    with cluster.tier.faults(open=errno.EIO):
-        ran, _ = cluster.run(0)
-    assert "Input/output error: going on without it, and trying again" in ran.said
-    assert ran.shared["state"] == "failed" and ran.shared["published"] == 0
+DOWN = {errno.ENOTCONN: ("Transport endpoint is not connected", "failed"),
+        errno.ESTALE: ("Stale file handle", "failed"),
+        errno.EIO: ("Input/output error", "failed"),
+        errno.EHOSTDOWN: ("Host is down", "failed"),
+        errno.ETIMEDOUT: ("it does not answer", "late")}
+
+
+@pytest.mark.parametrize("error", DOWN, ids=errno.errorcode.get)
+@pytest.mark.parametrize("where", ["", "/below"])
+def test_failing_from_the_start(cluster, where, error):
+    """Below the mount the directory itself cannot be found. The origin is read, and nothing is kept there, as in a tier
+    of this node's."""
+    (pathlib.Path(cluster.tier.source) / "below").mkdir()
+    with cluster.tier.faults(down=error):
+        ran, counted = cluster.run(0, budget=where)
+    words, state = DOWN[error]
+    assert f"{words}: going on without it, and trying again" in ran.said
+    assert ran.shared["state"] == state and ran.shared["published"] == 0
+    assert counted["open"] == COUNT and not list(pathlib.Path(cluster.tier.source).rglob("*;file*"))
 
 
 def test_a_server_that_is_gone_at_the_start(cluster):
