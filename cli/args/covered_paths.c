@@ -39,17 +39,12 @@ void paths_cut_slashes(char *path)
  * for a path with "..", whose meaning only the kernel knows. The caller frees. */
 static char *spell(const char *path)
 {
-    char folded[PATH_MAX], *cwd = NULL, *joined;
-    if (path[0] == '/') {
-        joined = must_copy(path);
-    } else {
-        cwd = getcwd(NULL, 0);
-        joined = must_format("%s/%s", cwd != NULL ? cwd : "", path);
-    }
+    char folded[PATH_MAX];
+    OWNED char *cwd = path[0] != '/' ? getcwd(NULL, 0) : NULL;
+    OWNED char *joined =
+        path[0] == '/' ? must_copy(path) : must_format("%s/%s", cwd != NULL ? cwd : "", path);
     paths_cut_slashes(joined);
     bool folds = stk_path_fold(joined, folded, sizeof folded) > 0;
-    free(cwd);
-    free(joined);
     return folds ? must_format("/%s", folded) : NULL;
 }
 
@@ -160,15 +155,12 @@ static bool holds_program(const struct request *request, const char *canonical)
 /* Returns true if `canonical` is, or contains, a directory that is never a data set. */
 static bool is_too_high(const char *canonical)
 {
-    char *cwd = getcwd(NULL, 0);
+    OWNED char *cwd = getcwd(NULL, 0);
     const char *home = getenv("HOME");
-    char *home_path = home != NULL && *home != '\0' ? realpath(home, NULL) : NULL;
-    bool high = (cwd != NULL && stk_path_is_below(cwd, canonical)) ||
-                (home_path != NULL && stk_path_is_below(home_path, canonical)) ||
-                strcmp(canonical, "/tmp") == 0 || strcmp(canonical, "/usr") == 0;
-    free(cwd);
-    free(home_path);
-    return high;
+    OWNED char *home_path = home != NULL && *home != '\0' ? realpath(home, NULL) : NULL;
+    return (cwd != NULL && stk_path_is_below(cwd, canonical)) ||
+           (home_path != NULL && stk_path_is_below(home_path, canonical)) ||
+           strcmp(canonical, "/tmp") == 0 || strcmp(canonical, "/usr") == 0;
 }
 
 static bool holds_tier(const struct request *request, const char *canonical)

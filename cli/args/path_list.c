@@ -22,7 +22,7 @@ void path_list_add(struct path_list *list, const char *path)
 void path_list_read(struct path_list *list, const char *file)
 {
     FILE *in = strcmp(file, "-") == 0 ? stdin : fopen(file, "re");
-    char *line = NULL;
+    OWNED char *line = NULL;
     size_t room = 0;
     if (in == NULL) {
         die("-f %s: %s: name a file with a path on each line, or -", file, strerror(errno));
@@ -34,7 +34,6 @@ void path_list_read(struct path_list *list, const char *file)
         }
     }
     list->listed = true;
-    free(line);
     if (in != stdin) {
         fclose(in);
     }

@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <linux/magic.h>
 #include <stdarg.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
@@ -121,13 +120,12 @@ void refusal_report(const struct request *request, enum refusal_loss loss, const
 {
     va_list arguments;
     va_start(arguments, format);
-    char *text = must_format_all(format, arguments);
+    OWNED char *text = must_format_all(format, arguments);
     va_end(arguments);
     if (ends(request, loss)) {
         die("%s", text);
     }
     say("%s", text);
-    free(text);
 }
 
 /* ---- in words; the caller frees ---- */
@@ -217,13 +215,12 @@ void refusal_explain(const struct refusal *refusal, const char *home, const stru
 {
     bool typed = is_typed(refusal);
     const char *goes_on = typed ? "" : refusal_goes_on(request, REFUSAL_ALL);
-    char *text = refusal->tier != NULL ? explain_tier(refusal, goes_on)
-                                       : explain_catalogue(home, refusal->error, goes_on);
+    OWNED char *text = refusal->tier != NULL ? explain_tier(refusal, goes_on)
+                                             : explain_catalogue(home, refusal->error, goes_on);
     if (typed) {
         die("%s", text);
     }
     refusal_report(request, REFUSAL_ALL, "%s", text);
-    free(text);
 }
 
 /* ---- all tiers ---- */
@@ -231,9 +228,8 @@ void refusal_explain(const struct refusal *refusal, const char *home, const stru
 static void pass_over(const struct refusal *refusal, const struct request *request)
 {
     if (refusal->error != 0) {
-        char *text = explain_tier(refusal, refusal_goes_on(request, REFUSAL_PART));
+        OWNED char *text = explain_tier(refusal, refusal_goes_on(request, REFUSAL_PART));
         refusal_report(request, REFUSAL_PART, "%s", text);
-        free(text);
     }
 }
 
@@ -299,9 +295,8 @@ static void leave_out_beside(const struct request *request, struct request_tier 
 static void clamp(struct refusal *refusal)
 {
     if (refusal->error == -ERANGE) {
-        char *text = explain_size(refusal, "--tier ");
+        OWNED char *text = explain_size(refusal, "--tier ");
         say("%s", text);
-        free(text);
         *refusal = (struct refusal){.error = 0};
     }
 }

@@ -1,6 +1,5 @@
 #include "cli/args/request_env.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/options.h"
@@ -10,9 +9,8 @@
 
 static void append_path(char **list, const char *path)
 {
-    char *quoted = paths_quote(path);
+    OWNED char *quoted = paths_quote(path);
     *list = must_append(*list, "%s%s", **list != '\0' ? ":" : "", quoted);
-    free(quoted);
 }
 
 char *request_paths(const struct request *request)
@@ -38,9 +36,8 @@ static void put_before(enum stk_option list, enum stk_option before)
     const char *value = stk_option_value(list);
     const char *first = stk_option_value(before);
     if (first != NULL) {
-        char *both = must_format("%s:%s", first, value != NULL ? value : "");
+        OWNED char *both = must_format("%s:%s", first, value != NULL ? value : "");
         request_set(list, both);
-        free(both);
     }
 }
 
@@ -55,7 +52,7 @@ static void export_outer(void)
 
 void request_export(const struct request *request, const char *run)
 {
-    char *paths = request_paths(request), *tiers = request_tiers(request);
+    OWNED char *paths = request_paths(request), *tiers = request_tiers(request);
     export_outer();
     request_set(STK_OPTION_PATHS, paths);
     request_set(STK_OPTION_TIERS, tiers);
@@ -66,6 +63,4 @@ void request_export(const struct request *request, const char *run)
     if (request->files_left != NULL) {
         request_set(STK_OPTION_FILES, "off");
     }
-    free(paths);
-    free(tiers);
 }

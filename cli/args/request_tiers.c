@@ -24,10 +24,8 @@
 
 static bool is_in_home(const char *path, const char *tier)
 {
-    char *home = must_format("%s/stoker-", tier);
-    bool inside = strncmp(path, home, strlen(home)) == 0;
-    free(home);
-    return inside;
+    OWNED char *home = must_format("%s/stoker-", tier);
+    return strncmp(path, home, strlen(home)) == 0;
 }
 
 static void check_tier_place(const struct request *request, const char *tier)
@@ -106,7 +104,7 @@ static void find_tier(struct request_tier *tier)
     char *directory = tier->directory;
     paths_cut_slashes(directory);
     tier->error = check_tier_directory(tier);
-    char *canonical = tier->error == 0 ? realpath(directory, NULL) : NULL;
+    OWNED char *canonical = tier->error == 0 ? realpath(directory, NULL) : NULL;
     if (canonical == NULL) {
         tier->error = tier->error == 0 ? fail_tier(tier, -errno) : tier->error;
         return;
@@ -117,7 +115,6 @@ static void find_tier(struct request_tier *tier)
     if (strpbrk(directory, ",:") != NULL) {
         die("--tier %s: a comma or a colon is no part of a tier's path: name another", directory);
     }
-    free(canonical);
 }
 
 /* Ends if the tier is the same as another one, or if one of them lies in the other. */
@@ -251,11 +248,10 @@ void request_settle_tiers(struct request *request, const char *given)
         value = stk_option_table[STK_OPTION_TIERS].otherwise;
         add_tier(request, &value, false);
     }
-    char *tiers = request_tiers(request);
+    OWNED char *tiers = request_tiers(request);
     if (strlen(tiers) >= STK_TIERS_BYTES) {
         die("--tier: all together are too long: name directories with shorter paths");
     }
-    free(tiers);
 }
 
 /* ---- where shared memory is small ---- */
@@ -311,25 +307,23 @@ static char *why_not_there(const struct request_tier *tier)
 static bool take_disk(const struct request *request, struct request_tier *tier, const char *why)
 {
     static const char *const variables[] = {"SLURM_TMPDIR", "TMPDIR"};
-    char *disk = NULL;
-    for (size_t i = 0; disk == NULL && i < sizeof variables / sizeof *variables; i++) {
-        disk = disk_of(request, variables[i]);
+    for (size_t i = 0; i < sizeof variables / sizeof *variables; i++) {
+        OWNED char *disk = disk_of(request, variables[i]);
         if (disk != NULL) {
             say("%s: caching in %s (%s); name another place with --tier DIR", why, disk,
                 variables[i]);
             strcpy(tier->directory, disk);
             tier->error = 0;
+            return true;
         }
     }
-    bool taken = disk != NULL;
-    free(disk);
-    return taken;
+    return false;
 }
 
 void request_settle_small(struct request *request)
 {
     struct request_tier *tier = &request->tiers[request->tier_count - 1];
-    char *why = tier->named ? NULL : why_not_there(tier);
+    OWNED char *why = tier->named ? NULL : why_not_there(tier);
     if (why != NULL && !take_disk(request, tier, why)) {
         refusal_pass_over_unusable(request);
         refusal_report(
@@ -339,5 +333,4 @@ void request_settle_small(struct request *request)
             why, refusal_goes_on(request, REFUSAL_ALL));
         request->no_tier = true;
     }
-    free(why);
 }

@@ -60,13 +60,12 @@ static void look_at(void *directory, int out)
     struct stat stat;
     struct statfs fs;
     bool there = lstat(directory, &stat) == 0;
-    char *existing = there || errno != ENOENT ? must_copy(directory) : above(directory);
+    OWNED char *existing = there || errno != ENOENT ? must_copy(directory) : above(directory);
     struct place_findings found = {.own = !there || is_own(&stat)};
     found.is_out_of_reach = is_out_of_reach(directory, existing);
     bool asked = statfs(existing, &fs) == 0;
     found.error = asked && access(existing, W_OK | X_OK) == 0 ? 0 : errno;
     found.is_local = asked && stk_local_is(&fs);
-    free(existing);
     detached_answer(out, &found, sizeof found);
 }
 
@@ -110,7 +109,7 @@ bool samples_place_check(const struct request *request, const char *value)
     int64_t bytes;
     size_t length;
     stk_option_split_place(value, &length, &bytes);
-    char *directory = must_format("%.*s", (int)length, value);
+    OWNED char *directory = must_format("%.*s", (int)length, value);
     paths_cut_slashes(directory);
     enum detached_state state = detached_ask(look_at, directory, &found, sizeof found, PATIENCE_MS);
     if (state == DETACHED_ANSWERED) {
@@ -122,6 +121,5 @@ bool samples_place_check(const struct request *request, const char *value)
                        "--decoded %s: %s: %sname a directory on a local disk that you may write to",
                        directory, lack, refusal_goes_on(request, REFUSAL_PART));
     }
-    free(directory);
     return lack == NULL;
 }

@@ -65,11 +65,10 @@ static bool lacks_any(const struct request *request)
 void group_check_tiers(const struct request *request, const char *given)
 {
     if (request->share_gid != 0 && !request->shared_by_group && !lacks_any(request)) {
-        char *what = must_format(
+        OWNED char *what = must_format(
             "no tier is that group's: `install -d -g %s -m 3770 DIR` makes a directory for one, "
             "which --tier DIR names then",
             request->share_name);
         complain(given, request->share_name, what);
-        free(what);
     }
 }

@@ -189,11 +189,10 @@ void doctor_look_at_descriptors(struct doctor *doctor)
 static unsigned count_gpus(void)
 {
     unsigned count = 0;
-    DIR *all = opendir("/proc/driver/nvidia/gpus");
+    OWNED_DIR DIR *all = opendir("/proc/driver/nvidia/gpus");
     for (const struct dirent *one; all != NULL && (one = readdir(all)) != NULL;) {
         count += one->d_name[0] != '.';
     }
-    directory_close(all);
     return count;
 }
 

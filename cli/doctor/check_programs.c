@@ -29,13 +29,12 @@ void doctor_look_at_libc(struct doctor *doctor)
 
 void doctor_look_at_library(struct doctor *doctor)
 {
-    char *library = library_find();
+    OWNED char *library = library_find();
     if (library == NULL) {
         doctor_warn(doctor, "install stoker again", "libstoker.so is not where it belongs");
     } else {
         doctor_ok(doctor, "%s", library);
     }
-    free(library);
 }
 
 /* ---- other libraries ---- */
@@ -218,7 +217,7 @@ static bool is_old(const struct python *python)
 
 static void judge_hook(struct doctor *doctor, const struct python *python)
 {
-    char *package = python_package_path();
+    OWNED char *package = python_package_path();
     if (package == NULL) {
         doctor_warn(doctor, "apt-get install python3-dev, then make again",
                     "the package stoker is not there: files are served, decoding is Pillow's");
@@ -239,7 +238,6 @@ static void judge_hook(struct doctor *doctor, const struct python *python)
                     "Pillow %s is not hooked: its pixels could not be made, or STOKER_DECODE=off",
                     python->pillow);
     }
-    free(package);
 }
 
 static void say_torch(struct doctor *doctor, const struct python *python)

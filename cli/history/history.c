@@ -11,7 +11,6 @@
 #include <unistd.h>
 
 #include "base/options.h"
-#include "base/sys.h"
 #include "cli/os/descriptors.h"
 #include "cli/os/state_dir.h"
 #include "cli/out/say.h"
@@ -87,13 +86,12 @@ static bool look_at(int directory, const char *name, struct record_file *out)
 static struct record_file *look(int directory, unsigned *count)
 {
     struct record_file *found = must_allocate(MOST_FILES * sizeof *found);
-    DIR *files = directory_open(directory);
+    OWNED_DIR DIR *files = directory_open(directory);
     struct dirent *entry;
     *count = 0;
     while (files != NULL && *count < MOST_FILES && (entry = readdir(files)) != NULL) {
         *count += look_at(directory, entry->d_name, &found[*count]);
     }
-    directory_close(files);
     qsort(found, *count, sizeof *found, compare);
     return found;
 }
@@ -103,7 +101,7 @@ static void drop_oldest(int directory)
 {
     unsigned count, kept = 0;
     time_t young = time(NULL) - HISTORY_YOUNG_S;
-    struct record_file *found = look(directory, &count);
+    OWNED struct record_file *found = look(directory, &count);
     for (unsigned i = 0; i < count; i++) {
         bool old = kept >= HISTORY_NEWEST && found[i].at.tv_sec < young;
         if (old || kept >= HISTORY_MOST) {
@@ -111,22 +109,19 @@ static void drop_oldest(int directory)
         }
         kept += found[i].name[0] != '.';
     }
-    free(found);
 }
 
 int history_list(struct history_list *out)
 {
     unsigned count = 0;
-    int directory = state_open(DIRECTORY, false);
-    struct record_file *found = directory >= 0 ? look(directory, &count) : NULL;
+    OWNED_FD int directory = state_open(DIRECTORY, false);
+    OWNED struct record_file *found = directory >= 0 ? look(directory, &count) : NULL;
     out->count = 0;
     for (unsigned i = 0; i < count && out->count < HISTORY_MOST; i++) {
         if (found[i].name[0] != '.') {
             out->names[out->count++] = must_copy(found[i].name);
         }
     }
-    free(found);
-    stk_sys_close_opened(directory);
     return directory >= 0 ? 0 : directory;
 }
 
@@ -188,17 +183,15 @@ static char *join_parts(const struct history_record *record, size_t *bytes)
 int history_write(const char *name, const struct history_record *record)
 {
     size_t bytes = 0;
-    int directory = state_open(DIRECTORY, true);
+    OWNED_FD int directory = state_open(DIRECTORY, true);
     if (directory < 0) {
         return directory;
     }
-    char *text = join_parts(record, &bytes);
+    OWNED char *text = join_parts(record, &bytes);
     int error = text != NULL ? state_put(directory, name, text, bytes) : -ENOMEM;
-    free(text);
     if (error == 0) {
         drop_oldest(directory);
     }
-    close(directory);
     return error;
 }
 
@@ -246,14 +239,11 @@ static char *read_part(FILE *file, enum history_part wanted)
 
 char *history_read(const char *name, enum history_part part)
 {
-    int directory = is_name(name) ? state_open(DIRECTORY, false) : -1;
+    OWNED_FD int directory = is_name(name) ? state_open(DIRECTORY, false) : -1;
     if (directory < 0) {
         return NULL;
     }
     int fd = state_open_file(directory, name);
-    FILE *file = fd >= 0 ? fdopen(fd, "r") : NULL;
-    char *text = file != NULL ? read_part(file, part) : NULL;
-    file_close(file);
-    close(directory);
-    return text;
+    OWNED_FILE FILE *file = fd >= 0 ? fdopen(fd, "r") : NULL;
+    return file != NULL ? read_part(file, part) : NULL;
 }

@@ -1,7 +1,6 @@
 #include "cli/history/run_place.h"
 
 #include <stdbool.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -22,11 +21,8 @@ static char *terminal(void)
 
 char *run_place(void)
 {
-    char *tty = terminal(), *directory = getcwd(NULL, 0);
-    char *place = must_format("%s\n%s", tty, directory != NULL ? directory : "");
-    free(directory);
-    free(tty);
-    return place;
+    OWNED char *tty = terminal(), *directory = getcwd(NULL, 0);
+    return must_format("%s\n%s", tty, directory != NULL ? directory : "");
 }
 
 /* Returns how near a run was begun: 0 on this terminal, 1 in this directory, 2 elsewhere. */
@@ -44,13 +40,13 @@ static int distance(const char *place, const char *here)
 
 void run_place_sort(struct history_list *list)
 {
-    char *here = run_place(), *sorted[HISTORY_MOST] = {NULL};
+    OWNED char *here = run_place();
+    char *sorted[HISTORY_MOST] = {NULL};
     int distances[HISTORY_MOST];
     unsigned count = 0;
     for (unsigned i = 0; i < list->count; i++) {
-        char *place = history_read(list->names[i], HISTORY_PLACE);
+        OWNED char *place = history_read(list->names[i], HISTORY_PLACE);
         distances[i] = distance(place, here);
-        free(place);
     }
     for (int wanted = 0; wanted <= 2; wanted++) {
         for (unsigned i = 0; i < list->count; i++) {
@@ -60,5 +56,4 @@ void run_place_sort(struct history_list *list)
         }
     }
     memcpy(list->names, sorted, count * sizeof *sorted);
-    free(here);
 }

@@ -84,18 +84,15 @@ static void remember(void *context, int out)
     static char text[TEXT_BYTES];
     const struct asked *asked = context;
     state_read(NAME, text, sizeof text);
-    char *lines = others(text, asked->paths);
-    char *own = must_format("%" PRIu64 " %" PRIu64 " %s\n", asked->sizes.files, asked->sizes.bytes,
-                            asked->paths);
+    OWNED char *lines = others(text, asked->paths);
+    OWNED char *own = must_format("%" PRIu64 " %" PRIu64 " %s\n", asked->sizes.files,
+                                  asked->sizes.bytes, asked->paths);
     const char *from = lines;
     while (*from != '\0' && strlen(from) + strlen(own) >= TEXT_BYTES) {
         from = strchr(from, '\n') + 1;
     }
-    char *all = must_format("%s%s", from, own);
+    OWNED char *all = must_format("%s%s", from, own);
     bool written = state_write(NAME, all) == 0;
-    free(all);
-    free(own);
-    free(lines);
     detached_answer(out, &written, sizeof written);
 }
 

@@ -13,6 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "cli/os/descriptors.h"
 #include "cli/out/say.h"
 
 enum { NOT_FOUND = 127, NOT_EXECUTABLE = 126 };
@@ -61,16 +62,14 @@ static char *find(const char *name)
 
 bool command_is_there(const char *name)
 {
-    char *path = *name != '\0' ? find(name) : NULL;
-    free(path);
+    OWNED char *path = *name != '\0' ? find(name) : NULL;
     return path != NULL;
 }
 
 void command_check(const char *name)
 {
-    char *path = *name != '\0' ? find(name) : NULL;
+    OWNED char *path = *name != '\0' ? find(name) : NULL;
     if (path != NULL) {
-        free(path);
         return;
     }
     if (*name != '\0' && errno != ENOENT && errno != ENOTDIR) {
@@ -110,20 +109,15 @@ static bool is_static(int fd)
 const char *command_cannot_preload(const char *name)
 {
     struct stat stat_;
-    char *path = find(name);
-    int fd = path != NULL ? open(path, O_RDONLY | O_CLOEXEC) : -1;
-    const char *reason = NULL;
-    free(path);
+    OWNED char *path = find(name);
+    OWNED_FD int fd = path != NULL ? open(path, O_RDONLY | O_CLOEXEC) : -1;
     if (fd < 0) {
         return NULL;
     }
     if (fstat(fd, &stat_) == 0 && (stat_.st_mode & (S_ISUID | S_ISGID)) != 0 && geteuid() != 0) {
-        reason = "setuid program";
-    } else if (is_static(fd)) {
-        reason = "static program";
+        return "setuid program";
     }
-    close(fd);
-    return reason;
+    return is_static(fd) ? "static program" : NULL;
 }
 
 /* ---- running it ---- */

@@ -125,13 +125,12 @@ static void take_file(const char *path)
 void config_files_read(void)
 {
     const char *config = getenv("XDG_CONFIG_HOME"), *home = getenv("HOME");
-    char *own = config != NULL && *config == '/' ? must_format("%s/stoker.conf", config)
-                : home != NULL && *home == '/'   ? must_format("%s/.config/stoker.conf", home)
-                                                 : NULL;
+    OWNED char *own = config != NULL && *config == '/' ? must_format("%s/stoker.conf", config)
+                      : home != NULL && *home == '/'   ? must_format("%s/.config/stoker.conf", home)
+                                                       : NULL;
     if (own != NULL) {
         take_file(own);
     }
-    free(own);
     if (access(MACHINES, F_OK) == 0) {
         take_file(MACHINES);
     }

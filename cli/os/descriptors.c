@@ -24,16 +24,21 @@ DIR *directory_open(int directory)
     return opened;
 }
 
-void directory_close(DIR *directory)
+void owned_close(const int *fd)
 {
-    if (directory != NULL) {
-        closedir(directory);
+    stk_sys_close_opened(*fd);
+}
+
+void owned_close_directory(DIR *const *directory)
+{
+    if (*directory != NULL) {
+        closedir(*directory);
     }
 }
 
-void file_close(FILE *file)
+void owned_close_file(FILE *const *file)
 {
-    if (file != NULL) {
-        fclose(file);
+    if (*file != NULL) {
+        fclose(*file);
     }
 }

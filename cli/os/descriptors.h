@@ -1,4 +1,4 @@
-/* The process's limit on descriptors, and the ends of what was opened. */
+/* The process's limit on descriptors, and directories beside their descriptors. */
 #pragma once
 
 #include <dirent.h>
@@ -11,7 +11,13 @@ void descriptors_raise_limit(void);
 /* Opens a directory to be read from its beginning, beside its descriptor, which stays the caller's.
  * Returns NULL if that fails; else the caller closes it. */
 DIR *directory_open(int directory);
-/* Close what directory_open(), opendir() or fopen() has returned. They do nothing if it has failed.
- * For descriptors there is stk_sys_close_opened() (base/sys.h). */
-void directory_close(DIR *directory);
-void file_close(FILE *file);
+
+/* Have a descriptor, directory or stream closed when the block of its variable is left, as OWNED
+ * (cli/out/say.h) does with memory. They stand in front of a declaration:
+ * OWNED_DIR DIR *names = opendir(path). A negative number and NULL are left alone. */
+#define OWNED_FD   __attribute__((cleanup(owned_close)))
+#define OWNED_DIR  __attribute__((cleanup(owned_close_directory)))
+#define OWNED_FILE __attribute__((cleanup(owned_close_file)))
+void owned_close(const int *fd);
+void owned_close_directory(DIR *const *directory);
+void owned_close_file(FILE *const *file);

@@ -12,17 +12,21 @@
 
 #include "cli/os/descriptors.h"
 
-static void let_go_of_descriptors(int kept)
+static void close_all_but(int kept)
 {
     struct dirent *entry;
-    DIR *own = opendir("/proc/self/fd");
+    OWNED_DIR DIR *own = opendir("/proc/self/fd");
     while (own != NULL && (entry = readdir(own)) != NULL) {
         int fd = atoi(entry->d_name);
         if (entry->d_name[0] != '.' && fd != kept && fd != dirfd(own)) {
             close(fd);
         }
     }
-    directory_close(own);
+}
+
+static void let_go_of_descriptors(int kept)
+{
+    close_all_but(kept);
     for (int fd = 0; fd <= STDERR_FILENO; fd++) { /* its output is for no reader */
         int opened = open("/dev/null", O_RDWR | O_CLOEXEC);
         if (opened > STDERR_FILENO) {

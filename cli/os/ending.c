@@ -4,7 +4,6 @@
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 
@@ -20,30 +19,27 @@ static bool read_number(const char *path, const char *name, uint64_t *out)
 {
     char line[256];
     bool found = false;
-    FILE *file = fopen(path, "re");
+    OWNED_FILE FILE *file = fopen(path, "re");
     while (file != NULL && !found && fgets(line, sizeof line, file) != NULL) {
         size_t length = strlen(name);
         found = strncmp(line, name, length) == 0 && sscanf(line + length, "%" SCNu64, out) == 1;
     }
-    file_close(file);
     return found;
 }
 
 /* Reads how many processes of this control group were killed. */
 static bool read_group(uint64_t *out)
 {
-    char line[1024], *path = NULL;
-    FILE *file = fopen("/proc/self/cgroup", "re");
+    char line[1024];
+    OWNED char *path = NULL;
+    OWNED_FILE FILE *file = fopen("/proc/self/cgroup", "re");
     while (file != NULL && path == NULL && fgets(line, sizeof line, file) != NULL) {
         line[strcspn(line, "\n")] = '\0';
         path = strncmp(line, "0::", 3) == 0
                    ? must_format("/sys/fs/cgroup%s/memory.events", line + 3)
                    : NULL;
     }
-    file_close(file);
-    bool found = path != NULL && read_number(path, "oom_kill ", out);
-    free(path);
-    return found;
+    return path != NULL && read_number(path, "oom_kill ", out);
 }
 
 int64_t ending_memory_kills(void)

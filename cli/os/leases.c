@@ -22,11 +22,10 @@ bool lease_is_held(uint64_t ino)
 {
     char line[256];
     bool held = false;
-    FILE *locks = fopen("/proc/locks", "re");
+    OWNED_FILE FILE *locks = fopen("/proc/locks", "re");
     while (locks != NULL && !held && fgets(line, sizeof line, locks) != NULL) {
         held = is_of(line, ino);
     }
-    file_close(locks);
     return held;
 }
 

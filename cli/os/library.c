@@ -43,7 +43,7 @@ static char *must_find(void)
 /* Returns a link to the library without blanks and colons in its path, in our own directory. */
 static char *link_to(const char *library, const char *home)
 {
-    char *directory = must_format("%s/lib", home);
+    OWNED char *directory = must_format("%s/lib", home);
     char *link = must_format("%s/%016llx-" LIBRARY, directory,
                              (unsigned long long)stk_hash_64(library, strlen(library), 0));
     if ((mkdir(directory, 0700) != 0 && errno != EEXIST) ||
@@ -51,7 +51,6 @@ static char *link_to(const char *library, const char *home)
         die("%s: %s: no link can be made to %s, whose path LD_PRELOAD cannot hold", link,
             strerror(errno), library);
     }
-    free(directory);
     return link;
 }
 

@@ -64,15 +64,12 @@ char *python_package_path(void)
 
 static bool package_has(const char *name)
 {
-    char *site = find();
+    OWNED char *site = find();
     if (site == NULL) {
         return false;
     }
-    char *file = must_format("%.*s%s", (int)(strlen(site) - strlen(SITE)), site, name);
-    bool there = access(file, R_OK) == 0;
-    free(file);
-    free(site);
-    return there;
+    OWNED char *file = must_format("%.*s%s", (int)(strlen(site) - strlen(SITE)), site, name);
+    return access(file, R_OK) == 0;
 }
 
 bool python_decodes(void)
@@ -105,19 +102,17 @@ static bool has_foreign_site(void)
     if (!named && home == NULL) {
         return false; /* Python asks the user database */
     }
-    char *site = must_format("%s%s", named ? base : home, named ? "/lib" : "/.local/lib");
+    OWNED char *site = must_format("%s%s", named ? base : home, named ? "/lib" : "/.local/lib");
     int error = stk_trusted_path_check(site);
-    free(site);
     return error != 0 && error != -ENOENT;
 }
 
 void python_set_isolated(const char *path)
 {
-    char *kept = absolute_ones(path != NULL ? path : "");
+    OWNED char *kept = absolute_ones(path != NULL ? path : "");
     must_set("PYTHONPATH", kept);
     must_set("PYTHONSAFEPATH", "1");
     if (has_foreign_site()) {
         must_set("PYTHONNOUSERSITE", "1");
     }
-    free(kept);
 }

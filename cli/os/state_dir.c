@@ -31,10 +31,8 @@ static char *find_path(const char *subdirectory)
 
 int state_open(const char *subdirectory, bool make)
 {
-    char *path = find_path(subdirectory);
-    int fd = path != NULL ? stk_trusted_path_open(path, make) : -ENOENT;
-    free(path);
-    return fd;
+    OWNED char *path = find_path(subdirectory);
+    return path != NULL ? stk_trusted_path_open(path, make) : -ENOENT;
 }
 
 const char *state_reason(int error)
@@ -74,7 +72,7 @@ static int write_new(int directory, const char *name, const char *text, size_t b
 
 int state_put(int directory, const char *name, const char *text, size_t bytes)
 {
-    char *temporary = must_format(".%s.%d", name, getpid());
+    OWNED char *temporary = must_format(".%s.%d", name, getpid());
     int error = write_new(directory, temporary, text, bytes);
     if (error == 0 && renameat(directory, temporary, directory, name) != 0) {
         error = -errno;
@@ -82,27 +80,22 @@ int state_put(int directory, const char *name, const char *text, size_t bytes)
     if (error != 0) {
         unlinkat(directory, temporary, 0);
     }
-    free(temporary);
     return error;
 }
 
 void state_read(const char *name, char *text, size_t room)
 {
-    int directory = state_open("", false);
+    OWNED_FD int directory = state_open("", false);
     int fd = directory >= 0 ? state_open_file(directory, name) : -1;
-    FILE *file = fd >= 0 ? fdopen(fd, "r") : NULL;
+    OWNED_FILE FILE *file = fd >= 0 ? fdopen(fd, "r") : NULL;
     size_t bytes = file != NULL ? fread(text, 1, room - 1, file) : 0;
     text[bytes] = '\0';
-    file_close(file);
-    stk_sys_close_opened(directory);
 }
 
 int state_write(const char *name, const char *text)
 {
-    int directory = state_open("", true);
-    int error = directory >= 0 ? state_put(directory, name, text, strlen(text)) : directory;
-    stk_sys_close_opened(directory);
-    return error;
+    OWNED_FD int directory = state_open("", true);
+    return directory >= 0 ? state_put(directory, name, text, strlen(text)) : directory;
 }
 
 /* ---- a home that may not answer ---- */

@@ -28,10 +28,9 @@ void say_line(FILE *out, const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
-    char *line = must_format_all(format, arguments);
+    OWNED char *line = must_format_all(format, arguments);
     va_end(arguments);
     fprintf(out, "%s\n", sanitise_line(line));
-    free(line);
 }
 
 static const char *verb = "";
@@ -96,6 +95,13 @@ double percent(double part, double whole)
     return whole > 0 ? 100 * part / whole : 0;
 }
 
+void owned_free(void *variable)
+{
+    void *memory;
+    memcpy(&memory, variable, sizeof memory);
+    free(memory);
+}
+
 char *must_copy(const char *text)
 {
     char *copy = strdup(text);
@@ -143,10 +149,9 @@ char *must_append(char *text, const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
-    char *more = must_format_all(format, arguments);
+    OWNED char *more = must_format_all(format, arguments);
     va_end(arguments);
     char *both = must_format("%s%s", text, more);
-    free(more);
     free(text);
     return both;
 }

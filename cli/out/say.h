@@ -36,6 +36,12 @@ const char *plural(uint64_t count, const char *one, const char *more);
 /* Returns 0 if `whole` is 0. */
 double percent(double part, double whole);
 
+/* Has memory freed when the block of its variable is left, on each way but exit(). Stands in front
+ * of a declaration that sets the variable: OWNED char *text = must_copy(""). Memory that is
+ * returned or kept must not be owned. */
+#define OWNED __attribute__((cleanup(owned_free)))
+void owned_free(void *variable);
+
 /* Returns a copy of the string. Exits with a message if there is no memory. The caller frees. */
 char *must_copy(const char *text);
 /* Returns memory of zeros. Exits with a message if there is no memory. The caller frees. */

@@ -25,11 +25,9 @@ static void write_suggestions(struct json *json, const struct figures *figures)
 static void write_cache(struct json *json, const struct session *session)
 {
     bool attached = session->tier.shared != NULL;
-    char *used = attached ? usage_text(&session->tier) : NULL;
-    char *text = attached ? must_format("%s, %s", session->tier.home, used) : NULL;
+    OWNED char *used = attached ? usage_text(&session->tier) : NULL;
+    OWNED char *text = attached ? must_format("%s, %s", session->tier.home, used) : NULL;
     json_text(json, "cache", text);
-    free(text);
-    free(used);
 }
 
 static double since_start_s(const struct recorded *run, uint64_t at_ns)

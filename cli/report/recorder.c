@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -110,9 +109,8 @@ static void put_json(FILE *out)
 
 static void put_place(FILE *out)
 {
-    char *place = run_place();
+    OWNED char *place = run_place();
     fputs(place, out);
-    free(place);
 }
 
 static bool compose(struct history_record *record)

@@ -19,7 +19,7 @@ void live_each_file(const char *home, void (*visit)(const char *path, void *cont
 {
     char path[STK_HOME_BYTES + 300];
     snprintf(path, sizeof path, "%s/runs", home);
-    DIR *runs = opendir(path);
+    OWNED_DIR DIR *runs = opendir(path);
     struct dirent *entry;
     while (runs != NULL && (entry = readdir(runs)) != NULL) {
         if (entry->d_name[0] != '.' && strcmp(entry->d_name, STK_RUN_OUTSIDE) != 0) {
@@ -27,7 +27,6 @@ void live_each_file(const char *home, void (*visit)(const char *path, void *cont
             visit(path, context);
         }
     }
-    directory_close(runs);
 }
 
 enum { ENVIRONMENT_ENDS = 51 }; /* a field of /proc/PID/stat, counted from 1 */
@@ -57,16 +56,15 @@ static bool is_in_exec(const char *pid)
  * cannot be read. */
 static bool shows_setting(const char *pid, const char *setting)
 {
-    char path[64], *line = NULL;
+    char path[64];
+    OWNED char *line = NULL;
     size_t room = 0;
     bool found = false;
     snprintf(path, sizeof path, "/proc/%.20s/environ", pid);
-    FILE *environment = fopen(path, "re");
+    OWNED_FILE FILE *environment = fopen(path, "re");
     while (environment != NULL && !found && getdelim(&line, &room, '\0', environment) > 0) {
         found = strcmp(line, setting) == 0;
     }
-    file_close(environment);
-    free(line);
     return found;
 }
 
@@ -85,16 +83,14 @@ static bool has_setting(const char *pid, const char *setting)
 
 bool live_has_processes(const char *path)
 {
-    char *setting = must_format("%s=%s", stk_option_table[STK_OPTION_RUN].variable, path);
-    DIR *processes = opendir("/proc");
+    OWNED char *setting = must_format("%s=%s", stk_option_table[STK_OPTION_RUN].variable, path);
+    OWNED_DIR DIR *processes = opendir("/proc");
     struct dirent *entry;
     bool found = false;
     while (processes != NULL && !found && (entry = readdir(processes)) != NULL) {
         found = entry->d_name[0] >= '1' && entry->d_name[0] <= '9' &&
                 has_setting(entry->d_name, setting);
     }
-    directory_close(processes);
-    free(setting);
     return found;
 }
 

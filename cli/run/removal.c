@@ -11,12 +11,12 @@
 #include <unistd.h>
 
 #include "base/path.h"
-#include "base/sys.h"
 #include "base/tally.h"
 #include "base/walk.h"
 #include "cache/catalogue/changes.h"
 #include "cache/run/run.h"
 #include "cache/tier/tier.h"
+#include "cli/os/descriptors.h"
 #include "cli/os/home_lock.h"
 #include "cli/os/team_walk.h"
 #include "cli/out/say.h"
@@ -133,10 +133,8 @@ static void die_for_lock(const char *home, int error)
 static bool is_in(const char *directory, const char *home)
 {
     char named[STK_HOME_BYTES];
-    char *canonical = realpath(directory, NULL);
-    bool same = canonical != NULL && stk_home_path(named, canonical) && strcmp(named, home) == 0;
-    free(canonical);
-    return same;
+    OWNED char *canonical = realpath(directory, NULL);
+    return canonical != NULL && stk_home_path(named, canonical) && strcmp(named, home) == 0;
 }
 
 static void remove_tier(struct stk_tier *tier, void *context)
@@ -214,11 +212,10 @@ static void empty_unused(struct stk_catalogue *catalogue, const char *home)
 {
     bool closed = atomic_load(&catalogue->header->closed) != 0;
     bool unused = closed || atomic_load(&catalogue->header->kept) == STK_KEPT_NOT;
-    int alone = unused ? stk_catalogue_lock(home) : -EBUSY;
+    OWNED_FD int alone = unused ? stk_catalogue_lock(home) : -EBUSY;
     if (closed || alone >= 0) {
         removal_empty_memory(catalogue, home);
     }
-    stk_sys_close_opened(alone);
 }
 
 bool removal_sweep_locked(const char *home)
@@ -294,7 +291,7 @@ static void remove_locked(struct tiers *tiers, struct going *going)
         return;
     }
     bool with_own = *home != '\0' && (tiers->only == NULL || is_in(tiers->only, home));
-    int alone = known ? stk_catalogue_lock(home) : -ENOENT;
+    OWNED_FD int alone = known ? stk_catalogue_lock(home) : -ENOENT;
     if (alone == -EBUSY) { /* a home in use stays: another user could take its name */
         removal->used = true;
         return;
@@ -307,7 +304,6 @@ static void remove_locked(struct tiers *tiers, struct going *going)
     if (with_own) {
         remove_own_home(going);
     }
-    stk_sys_close_opened(alone);
 }
 
 struct removed_homes removal_remove_all(const char *only,
@@ -352,7 +348,7 @@ static enum removal_user end_run_user_locked(struct stk_catalogue *catalogue, co
         return REMOVAL_USER_KEPT;
     }
     bool runs = live_count(home).runs > 0;
-    int alone = runs ? -1 : lock_catalogue(home);
+    OWNED_FD int alone = runs ? -1 : lock_catalogue(home);
     if (!runs && alone < 0) {
         return REMOVAL_USER_USED;
     }
@@ -360,7 +356,6 @@ static enum removal_user end_run_user_locked(struct stk_catalogue *catalogue, co
     if (!kept && !runs) {
         removal_empty_memory(catalogue, home);
     }
-    stk_sys_close_opened(alone);
     return kept ? REMOVAL_USER_KEPT : runs ? REMOVAL_USER_USED : REMOVAL_USER_GONE;
 }
 

@@ -4,7 +4,6 @@
 #include <fcntl.h>
 #include <grp.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -27,7 +26,7 @@ static bool is_marked(int directory, const char *name, uint32_t number, struct r
     struct stat stat_;
     uint32_t kept_by_run = 0;
     snprintf(path, sizeof path, "%s/catalogue", name);
-    int fd = stk_sys_open_beneath(directory, path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+    OWNED_FD int fd = stk_sys_open_beneath(directory, path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
     bool marked = fd >= 0 && fstat(fd, &stat_) == 0 && S_ISREG(stat_.st_mode) &&
                   stat_.st_uid != geteuid() &&
                   stk_catalogue_read_kept_by_run(fd, &kept_by_run) == 0 && kept_by_run == number;
@@ -35,7 +34,6 @@ static bool is_marked(int directory, const char *name, uint32_t number, struct r
         out->uid = stat_.st_uid;
         out->gid = stat_.st_gid;
     }
-    stk_sys_close_opened(fd);
     return marked;
 }
 
@@ -74,12 +72,11 @@ static void look_at(struct run_users *users, const char *directory, int fd, cons
 
 static void find(struct run_users *users, const char *directory, uint32_t number)
 {
-    DIR *names = opendir(directory);
+    OWNED_DIR DIR *names = opendir(directory);
     struct dirent *entry;
     while (names != NULL && (entry = readdir(names)) != NULL) {
         look_at(users, directory, dirfd(names), entry->d_name, number);
     }
-    directory_close(names);
 }
 
 /* ---- as one of them ---- */

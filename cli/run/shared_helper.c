@@ -6,7 +6,6 @@
 #include <poll.h>
 #include <signal.h>
 #include <stdatomic.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -143,20 +142,19 @@ static void say_begun(const struct request *request)
     char size[STK_SIZE_TEXT];
     const struct shared_tier *shared = &helper.shared;
     bool given = shared->budget_bytes >= 0;
-    char *with = shared->gid != 0 ? must_format(" with group %s", request->share_name)
-                                  : must_copy(request->shared_by_group ? " with no group" : "");
+    OWNED char *with = shared->gid != 0
+                           ? must_format(" with group %s", request->share_name)
+                           : must_copy(request->shared_by_group ? " with no group" : "");
     say("shared%s: %s%s%s; taken from there, and put there, is what is copied", with, shared->home,
         given ? ", at most " : "", given ? size_text(size, (uint64_t)shared->budget_bytes) : "");
-    free(with);
     say_what_is_left_out();
 }
 
 static void resolve_roots(const struct request *request)
 {
-    char *paths = request_paths(request);
+    OWNED char *paths = request_paths(request);
     stk_roots_spell(&helper.roots, paths);
     stk_roots_resolve(&helper.roots);
-    free(paths);
 }
 
 void shared_helper_begin(const struct request *request, struct session *session)

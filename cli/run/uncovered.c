@@ -141,20 +141,18 @@ static bool is_read_file(int directory, const char *number)
 {
     struct stat link;
     struct statx file;
-    int fd = openat(directory, number, O_PATH | O_CLOEXEC);
-    bool good = fd >= 0 && fstatat(directory, number, &link, AT_SYMLINK_NOFOLLOW) == 0 &&
-                (link.st_mode & 0600) == 0400 &&
-                stk_sys_statx(fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_TYPE, &file) == 0 &&
-                S_ISREG(file.stx_mode);
-    stk_sys_close_opened(fd);
-    return good;
+    OWNED_FD int fd = openat(directory, number, O_PATH | O_CLOEXEC);
+    return fd >= 0 && fstatat(directory, number, &link, AT_SYMLINK_NOFOLLOW) == 0 &&
+           (link.st_mode & 0600) == 0400 &&
+           stk_sys_statx(fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_TYPE, &file) == 0 &&
+           S_ISREG(file.stx_mode);
 }
 
 static void look_at_process(const struct request *request, long pid)
 {
     char path[PATH_MAX];
     snprintf(path, sizeof path, "/proc/%ld/fd", pid);
-    DIR *numbers = opendir(path);
+    OWNED_DIR DIR *numbers = opendir(path);
     struct dirent *entry;
     while (numbers != NULL && (entry = readdir(numbers)) != NULL) {
         ssize_t length = entry->d_name[0] == '.'
@@ -168,7 +166,6 @@ static void look_at_process(const struct request *request, long pid)
             }
         }
     }
-    directory_close(numbers);
 }
 
 static void look_below(const struct request *request, long pid, unsigned *tasks);
@@ -176,12 +173,11 @@ static void look_below(const struct request *request, long pid, unsigned *tasks)
 static void look_at_children(const struct request *request, const char *path, unsigned *tasks)
 {
     long child;
-    FILE *children = fopen(path, "re");
+    OWNED_FILE FILE *children = fopen(path, "re");
     while (children != NULL && fscanf(children, "%ld", &child) == 1) {
         look_at_process(request, child);
         look_below(request, child, tasks);
     }
-    file_close(children);
 }
 
 /* Looks at all processes that this one, or a thread of it, has started. */
@@ -189,7 +185,7 @@ static void look_below(const struct request *request, long pid, unsigned *tasks)
 {
     char path[400];
     snprintf(path, sizeof path, "/proc/%ld/task", pid);
-    DIR *threads = opendir(path);
+    OWNED_DIR DIR *threads = opendir(path);
     struct dirent *entry;
     while (threads != NULL && *tasks < MOST_TASKS && (entry = readdir(threads)) != NULL) {
         if (entry->d_name[0] != '.') {
@@ -198,7 +194,6 @@ static void look_below(const struct request *request, long pid, unsigned *tasks)
             look_at_children(request, path, tasks);
         }
     }
-    directory_close(threads);
 }
 
 void uncovered_look(const struct request *request, bool served, int64_t since_ns)
@@ -231,11 +226,10 @@ static bool is_covered_name(const struct request *request, const char *absolute)
 static bool leads_to_covered(const struct request *request, const char *name)
 {
     bool leads = false;
-    char *canonical = realpath(name, NULL);
+    OWNED char *canonical = realpath(name, NULL);
     for (unsigned i = 0; canonical != NULL && i < request->count; i++) {
         leads = leads || stk_path_is_below(canonical, request->canonical[i]);
     }
-    free(canonical);
     return leads;
 }
 

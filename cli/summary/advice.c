@@ -1,7 +1,6 @@
 /* The sentences of advice. Each has the figures that it rests on. */
 #include <inttypes.h>
 #include <sched.h>
-#include <stdlib.h>
 #include <unistd.h>
 
 #include "cli/out/break_text.h"
@@ -53,12 +52,10 @@ static char *advise_room(const struct figures *figures)
     if (bytes == 0) {
         return advise_memory(figures);
     }
-    char *memory = memory_text(figures);
-    char *advice = must_format("%s found no room in the %s of the cache%s: name a larger place, "
-                               "--tier DIR:SIZE (a local disk)",
-                               size_text(more, bytes), size_text(whole, budget), memory);
-    free(memory);
-    return advice;
+    OWNED char *memory = memory_text(figures);
+    return must_format("%s found no room in the %s of the cache%s: name a larger place, "
+                       "--tier DIR:SIZE (a local disk)",
+                       size_text(more, bytes), size_text(whole, budget), memory);
 }
 
 /* Returns the seconds of making batches in an epoch that does not wait for the origin. */
@@ -105,14 +102,10 @@ static char *advise_workers(const struct figures *figures, const char *bound, do
                             const char *otherwise)
 {
     bool apart = figures->passes > 1 && figures->origin_s >= SHORTEST_S;
-    char *named = figures->bound == BOUND_OTHER ? name_transform(figures) : must_copy("");
-    char *change = change_workers(figures, processors(), otherwise);
-    char *advice =
-        must_format("%s-bound: %.1f s%s of %.1f s of work on batches%s; %s", bound, seconds, named,
-                    work_s(figures), apart ? " (storage apart)" : "", change);
-    free(change);
-    free(named);
-    return advice;
+    OWNED char *named = figures->bound == BOUND_OTHER ? name_transform(figures) : must_copy("");
+    OWNED char *change = change_workers(figures, processors(), otherwise);
+    return must_format("%s-bound: %.1f s%s of %.1f s of work on batches%s; %s", bound, seconds,
+                       named, work_s(figures), apart ? " (storage apart)" : "", change);
 }
 
 static char *advise_decode(const struct figures *figures)
@@ -150,13 +143,11 @@ static char *advise_fetch(const struct figures *figures)
                            "spares it",
                            when_fetched(figures), figures->origin_s);
     }
-    char *path = shell_quote(figures->request->spelled[0]);
-    char *advice = must_format(
+    OWNED char *path = shell_quote(figures->request->spelled[0]);
+    return must_format(
         "fetch-bound%s: storage took %.1f s, added up over processes; `stoker" BREAK_KEEP
         "warm" BREAK_KEEP "%s` fills the cache ahead, --tier on a disk keeps it",
         when_fetched(figures), figures->origin_s, path);
-    free(path);
-    return advice;
 }
 
 static const char *latest_name(const struct figures *figures)
@@ -189,14 +180,12 @@ static char *advise_sending(const struct figures *figures)
 static char *advise_upload(const struct figures *figures)
 {
     char size[STK_SIZE_TEXT];
-    char *sending = advise_sending(figures);
-    char *advice = must_format(
-        "upload-bound: steps waited for copies to the GPU for %.0f%% of %s; %s were "
-        "sent, %s",
-        100 * figures_upload_part(figures), latest_name(figures),
-        size_text(size, figures_tallied(figures->session, STK_TALLY_UPLOAD_BYTES)), sending);
-    free(sending);
-    return advice;
+    OWNED char *sending = advise_sending(figures);
+    return must_format("upload-bound: steps waited for copies to the GPU for %.0f%% of %s; %s were "
+                       "sent, %s",
+                       100 * figures_upload_part(figures), latest_name(figures),
+                       size_text(size, figures_tallied(figures->session, STK_TALLY_UPLOAD_BYTES)),
+                       sending);
 }
 
 /* Advises on the start of workers. Their start and their first samples are not measured apart:
@@ -241,15 +230,11 @@ static char *explain_workers(const struct figures *figures)
 static char *advise_nothing(const struct figures *figures)
 {
     const struct stretch *last = figures_latest(figures);
-    char *step = explain_step(figures);
-    char *fewer = explain_workers(figures);
-    char *advice =
-        must_format("the loader keeps up: the job waited for batches for %.0f%% of "
-                    "%s%s%s",
-                    percent(last->waited_s, last->seconds), latest_name(figures), step, fewer);
-    free(fewer);
-    free(step);
-    return advice;
+    OWNED char *step = explain_step(figures);
+    OWNED char *fewer = explain_workers(figures);
+    return must_format("the loader keeps up: the job waited for batches for %.0f%% of "
+                       "%s%s%s",
+                       percent(last->waited_s, last->seconds), latest_name(figures), step, fewer);
 }
 
 static bool waits_for_origin(const struct figures *figures)
@@ -370,13 +355,11 @@ static char *suggest_warming(const struct figures *figures)
         was_only_asked(figures)) {
         return NULL;
     }
-    char *path = shell_quote(figures->request->spelled[0]);
-    char *text = must_format("first opens of files waited %.1f s for storage, added up over "
-                             "processes: `stoker" BREAK_KEEP "warm" BREAK_KEEP
-                             "%s` before the job fills the cache ahead, --warm does so beside it",
-                             first_s, path);
-    free(path);
-    return text;
+    OWNED char *path = shell_quote(figures->request->spelled[0]);
+    return must_format("first opens of files waited %.1f s for storage, added up over "
+                       "processes: `stoker" BREAK_KEEP "warm" BREAK_KEEP
+                       "%s` before the job fills the cache ahead, --warm does so beside it",
+                       first_s, path);
 }
 
 static char *suggest_setting(const struct figures *figures)

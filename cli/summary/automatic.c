@@ -1,7 +1,6 @@
 #include "cli/summary/automatic.h"
 
 #include <inttypes.h>
-#include <stdlib.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
 
@@ -65,7 +64,7 @@ static char *size_if_small(const struct request *request, char **why)
 
 void automatic_decide(struct request *request)
 {
-    char *why = NULL, *size = NULL;
+    OWNED char *why = NULL, *size = NULL;
     if (!request->automatic || request->no_tier) {
         return;
     }
@@ -80,6 +79,4 @@ void automatic_decide(struct request *request)
     } else {
         say("--auto: files are cached as well: %s", why);
     }
-    free(why);
-    free(size);
 }

@@ -1,7 +1,6 @@
 #include "cli/summary/forecast.h"
 
 #include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/clock.h"
@@ -182,12 +181,11 @@ static void say_shares(const struct request *request, const struct session *sess
             size_text(size, look->bytes), look->files,
             size_text(room, (uint64_t)room_of_all(session, request) * STK_BLOCK_BYTES));
     } else if (look->files > 0) {
-        char *shares = shares_text(request, session, look);
+        OWNED char *shares = shares_text(request, session, look);
         say("%s %s in %" PRIu64 " %s: once filled, %s",
             look->of_run ? "the last run opened" : "the data set holds",
             size_text(size, look->bytes), look->files, plural(look->files, "file", "files"),
             shares);
-        free(shares);
     }
 }
 
@@ -283,11 +281,9 @@ void forecast_print(FILE *out, const struct figures *figures)
     for (unsigned i = 0; session->tier_count > 1 && opens > 0 && i < session->tier_count; i++) {
         const struct stk_tier *tier = &session->tiers[i];
         uint64_t served = figures->counts->tiers[tier->index % STK_TIERS];
-        char *usage = usage_text(tier), *share = share_text(figures, served, opens);
+        OWNED char *usage = usage_text(tier), *share = share_text(figures, served, opens);
         say_line(out, "  %s served %" PRIu64 " %s%s, %s", tier->home, served,
                  plural(served, "open", "opens"), share, usage);
-        free(share);
-        free(usage);
     }
 }
 

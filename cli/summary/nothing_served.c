@@ -2,7 +2,6 @@
 
 #include <errno.h>
 #include <inttypes.h>
-#include <stdlib.h>
 #include <unistd.h>
 
 #include "cli/os/command.h"
@@ -54,16 +53,15 @@ static void explain_command(const struct figures *figures)
 
 static void add_proposal(const char *before, const char *directory, const char *behind)
 {
-    char *word = shell_quote(directory);
+    OWNED char *word = shell_quote(directory);
     lines_add(HEAD, "  %s%s%s: try --path" BREAK_KEEP "%s", before, directory, behind, word);
-    free(word);
 }
 
 /* Adds where files were opened instead. Returns false if that is unknown. */
 static bool add_elsewhere(const struct request *request)
 {
     const struct uncovered *seen = uncovered_read();
-    char *name = uncovered_other_name(request);
+    OWNED char *name = uncovered_other_name(request);
     if (name != NULL) {
         add_proposal("", name, " is another name of what --path names");
     } else if (seen->below > 0) {
@@ -73,9 +71,7 @@ static bool add_elsewhere(const struct request *request)
     for (unsigned i = 0; i < seen->count && i < 2 && name == NULL; i++) {
         add_proposal("Files were open in ", seen->places[i].directory, "");
     }
-    bool known = name != NULL || seen->below > 0 || seen->count > 0;
-    free(name);
-    return known;
+    return name != NULL || seen->below > 0 || seen->count > 0;
 }
 
 /* Explains without alarm if the job succeeded without opening covered files. Returns true if so. */
@@ -121,7 +117,7 @@ static void add_alarm(const struct figures *figures)
     const struct request *request = figures->request;
     const char *others = request->count > 1 ? " (or the other paths)" : "";
     const char *forbidden = find_forbidden(request);
-    char *ending = ending_text(figures->status, figures->memory_kills);
+    OWNED char *ending = ending_text(figures->status, figures->memory_kills);
     if (forbidden != NULL) {
         lines_add(HEAD, "stoker: NOTHING WAS SERVED: permission denied: this user may not read %s",
                   forbidden);
@@ -134,7 +130,6 @@ static void add_alarm(const struct figures *figures)
                   "stoker: NOTHING WAS SERVED: no process opened a file below %s%s for reading",
                   request->spelled[0], others);
     }
-    free(ending);
 }
 
 /* Explains a job that only looked at directories, which is no reason for an alarm. Returns true if

@@ -1,7 +1,6 @@
 #include "cli/summary/summary.h"
 
 #include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 
@@ -65,16 +64,14 @@ void summary_announce(const struct request *request, const struct session *sessi
         announce_left(request, session, size);
         return;
     }
-    char *paths = must_copy(request->spelled[0]);
+    OWNED char *paths = must_copy(request->spelled[0]);
     for (unsigned i = 1; i < request->count; i++) {
         paths = must_append(paths, ", %s", request->spelled[i]);
     }
-    char *samples = announced_samples(&session->samples, request);
+    OWNED char *samples = announced_samples(&session->samples, request);
     say("caching %s%s in %s, at most %s%s; %s", paths,
         request->detected ? " (from the command's arguments)" : "", session->tier.home, size,
         samples, stay(request, session));
-    free(samples);
-    free(paths);
 }
 
 /* ---- epochs ---- */
@@ -94,41 +91,38 @@ static char *times_text(const struct stretch *stretch, const struct stretch *fir
 
 static void add_pass(const char *name, const struct stretch *stretch, const struct stretch *first)
 {
-    char *times = times_text(stretch, first);
+    OWNED char *times = times_text(stretch, first);
     lines_add(EPOCHS, "  %s: %" PRIu64 " %s in %.1f s, %.0f/s%s, %.1f s waiting for data", name,
               stretch->count, plural(stretch->count, "sample", "samples"), stretch->seconds,
               rate(stretch), times, stretch->waited_s);
-    free(times);
 }
 
 static void add_passes(const struct figures *figures)
 {
-    char *later =
+    OWNED char *later =
         figures->epochs > 2 ? must_format("epochs 2-%u", figures->epochs) : must_copy("epoch 2");
     add_pass("epoch 1", &figures->first, NULL);
     if (figures->passes > 1) {
         add_pass(later, &figures->later, &figures->first);
     }
-    free(later);
 }
 
 /* Adds opens, for a run without a DataLoader to say when an epoch begins. */
 static void add_opens(const char *name, const struct stretch *stretch, const struct stretch *first)
 {
     bool rated = stretch->seconds >= RATED_S;
-    char *times =
+    OWNED char *times =
         times_text(stretch, rated && first != NULL && first->seconds >= RATED_S ? first : NULL);
-    char *speed = rated ? must_format(" in %.1f s, %.0f files/s", stretch->seconds, rate(stretch))
-                        : must_copy("");
+    OWNED char *speed =
+        rated ? must_format(" in %.1f s, %.0f files/s", stretch->seconds, rate(stretch))
+              : must_copy("");
     lines_add(EPOCHS, "  %s: %" PRIu64 "%s%s", name, stretch->count, speed, times);
-    free(speed);
-    free(times);
 }
 
 /* Adds only how often files were opened, if it went too fast to say more. */
 static void add_counts(const struct figures *figures)
 {
-    char *text = must_copy("");
+    OWNED char *text = must_copy("");
     for (unsigned n = 0; n < figures->opened && n < MOST_OPENS; n++) {
         uint64_t opens = n > 0 ? figures->counts->epochs[n][STK_COUNT_OPENS] : figures->first.count;
         text = must_append(text, "%s%" PRIu64, n > 0 ? ", " : "", opens);
@@ -136,7 +130,6 @@ static void add_counts(const struct figures *figures)
     lines_add(EPOCHS, "  %s of a file: %s%s",
               figures->opened > 1 ? "first, second, ... open" : "first open", text,
               figures->opened > MOST_OPENS ? ", ..." : "");
-    free(text);
 }
 
 static void add_n_th_opens(const struct figures *figures)
@@ -162,7 +155,7 @@ static char *add_time(char *text, const char *name, double seconds)
 
 static void add_times(const struct figures *figures)
 {
-    char *text = add_time(must_copy(""), "storage", figures->origin_s);
+    OWNED char *text = add_time(must_copy(""), "storage", figures->origin_s);
     text = add_time(text, "decode", figures->decode_s);
     text = add_time(text, "resize", figures->resize_s);
     text = add_time(text, "batches", figures->collate_s);
@@ -173,7 +166,6 @@ static void add_times(const struct figures *figures)
     if (*text != '\0') {
         lines_add(TIMES, "  time summed over processes: %s", text);
     }
-    free(text);
 }
 
 static void add_uploads(const struct figures *figures)
@@ -230,7 +222,7 @@ static void add_one_bypassed(const struct stk_run_counts *counts, int why)
 static void add_other_bypassed(const struct stk_run_counts *counts,
                                const bool said[STK_BYPASS_KINDS])
 {
-    char *all = must_copy("");
+    OWNED char *all = must_copy("");
     for (int why = 1; why < STK_BYPASS_KINDS; why++) {
         if (!said[why] && bypassed_count(counts, why) > 0) {
             all = must_append(all, "%s%" PRIu64 " %s", *all != '\0' ? ", " : "",
@@ -240,7 +232,6 @@ static void add_other_bypassed(const struct stk_run_counts *counts,
     if (*all != '\0') {
         lines_add(DETAILS, "  also not cached: %s", all);
     }
-    free(all);
 }
 
 /* Adds the two heaviest reasons, each with the setting that would change it. */
@@ -292,7 +283,7 @@ static void add_read_ahead(const struct figures *figures)
     char size[STK_SIZE_TEXT];
     const uint64_t *ahead = figures->counts->ahead;
     uint64_t lead = figures_lead(figures);
-    char *how_far = lead > 0 ? must_format(", %" PRIu64 " ahead", lead) : must_copy("");
+    OWNED char *how_far = lead > 0 ? must_format(", %" PRIu64 " ahead", lead) : must_copy("");
     if (ahead[STK_AHEAD_FILES] > 0) {
         lines_add(CACHES, "  read ahead: %" PRIu64 " %s (%s), %" PRIu64 " %s there in time%s%s",
                   ahead[STK_AHEAD_FILES], plural(ahead[STK_AHEAD_FILES], "file", "files"),
@@ -300,7 +291,6 @@ static void add_read_ahead(const struct figures *figures)
                   plural(figures->there, "was", "were"), how_far,
                   figures_limit_text(figures_ahead_limit(figures)));
     }
-    free(how_far);
 }
 
 static void add_mapped(const struct session *session)
@@ -382,10 +372,9 @@ static void add_stay(const struct figures *figures)
                         : is_kept(figures->request, session) ? "stays until `stoker clear`"
                         : live_count(session->home).runs > 1 ? "stays while other runs last"
                                                              : "removed now (--keep keeps it)";
-    char *kernel = usage_kernel_text(&session->tier);
+    OWNED char *kernel = usage_kernel_text(&session->tier);
     size_text(used, usage_of(&session->tier).used_bytes);
     lines_add(EPOCHS, "  cache: %s in %s%s, %s", used, session->tier.home, kernel, until);
-    free(kernel);
 }
 
 static void add_run_users(const struct run_users *users)
@@ -436,23 +425,19 @@ static char *read_text(const struct figures *figures)
 static char *killed_text(const struct figures *figures)
 {
     bool killed = WIFSIGNALED(figures->status) || figures->memory_kills > 0;
-    char *ending = killed ? ending_text(figures->status, figures->memory_kills) : NULL;
-    char *text = ending != NULL ? must_format("the command %s; ", ending) : must_copy("");
-    free(ending);
-    return text;
+    OWNED char *ending = killed ? ending_text(figures->status, figures->memory_kills) : NULL;
+    return ending != NULL ? must_format("the command %s; ", ending) : must_copy("");
 }
 
 static void add_opened(const struct figures *figures)
 {
-    char files[FIGURES_FILES_TEXT], *bytes = read_text(figures);
-    char *killed = killed_text(figures), *read = read_ahead_text(figures);
+    char files[FIGURES_FILES_TEXT];
+    OWNED char *bytes = read_text(figures), *killed = killed_text(figures);
+    OWNED char *read = read_ahead_text(figures);
     uint64_t opens = figures->total[STK_COUNT_OPENS];
     lines_add(HEAD, "stoker: %s%" PRIu64 " %s%s%s, %.1f%% from the cache%s", killed, opens,
               plural(opens, "open", "opens"), figures_files_text(files, figures->counts), bytes,
               figures_percent(figures), read);
-    free(bytes);
-    free(read);
-    free(killed);
 }
 
 /* Adds the directories that the cache listed. */
@@ -467,11 +452,10 @@ static void add_listings(const struct figures *figures)
 
 static void add_advice(const struct figures *figures)
 {
-    char *advice = figures_advice(figures);
+    OWNED char *advice = figures_advice(figures);
     if (advice != NULL) {
         lines_add(HEAD, "  advice: %s", advice);
     }
-    free(advice);
 }
 
 void summary_print(FILE *out, const struct figures *figures, unsigned most_rows)

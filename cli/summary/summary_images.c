@@ -1,7 +1,6 @@
 #include "cli/summary/summary.h"
 
 #include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "cli/os/python.h"
@@ -44,17 +43,15 @@ static char *samples_text(const struct session *session)
              hits = figures_tallied(session, STK_TALLY_FROM_FORMS);
     double saved_s = session->tally != NULL ? samples_saved_s(session->tally) : 0;
     bool saved = figures_tallied(session, STK_TALLY_JPEG_BYTES) > 0 && saved_s >= SHORTEST_S;
-    char *time = saved ? must_format(", %.1f s saved", saved_s) : must_copy("");
-    char *text =
-        forms + hits > 0
-            ? must_format(", %" PRIu64 " from decoded copies (%" PRIu64 " kept, %s)%s", hits, forms,
-                          size_text(kept, figures_tallied(session, STK_TALLY_FORM_BYTES)), time)
-        : lacks_room_for_samples(session)
-            ? must_copy(", no decoded copies kept: no room in the cache; --tier DIR:SIZE, "
-                        "or --decoded SIZE, makes some")
-            : must_copy("");
-    free(time);
-    return text;
+    OWNED char *time = saved ? must_format(", %.1f s saved", saved_s) : must_copy("");
+    return forms + hits > 0
+               ? must_format(", %" PRIu64 " from decoded copies (%" PRIu64 " kept, %s)%s", hits,
+                             forms, size_text(kept, figures_tallied(session, STK_TALLY_FORM_BYTES)),
+                             time)
+           : lacks_room_for_samples(session)
+               ? must_copy(", no decoded copies kept: no room in the cache; --tier DIR:SIZE, "
+                           "or --decoded SIZE, makes some")
+               : must_copy("");
 }
 
 void summary_add_decoded(const struct session *session)
@@ -64,16 +61,15 @@ void summary_add_decoded(const struct session *session)
     uint64_t resized = figures_tallied(session, STK_TALLY_RESIZED);
     uint64_t pngs = figures_tallied(session, STK_TALLY_PNGS);
     uint64_t operations = figures_tallied(session, STK_TALLY_OPERATIONS);
-    char *samples = samples_text(session);
+    OWNED char *samples = samples_text(session);
     if (images > 0) {
         lines_add(CACHES, "  %" PRIu64 " %s decoded%s", images, plural(images, "image", "images"),
                   samples);
     }
     if (left > 0) {
-        char *reasons = left_text(session, STK_TALLY_IMAGES + 1, STK_TALLY_REASONS);
+        OWNED char *reasons = left_text(session, STK_TALLY_IMAGES + 1, STK_TALLY_REASONS);
         lines_add(PARTS, "  %" PRIu64 " %s left to Pillow: %s", left,
                   plural(left, "image", "images"), reasons);
-        free(reasons);
     }
     if (resized > 0) {
         lines_add(DETAILS, "  %" PRIu64 " %s resized that Pillow had decoded", resized,
@@ -87,7 +83,6 @@ void summary_add_decoded(const struct session *session)
         lines_add(DETAILS, "  %" PRIu64 " %s of Pillow's done here (blends, colours, blurs, warps)",
                   operations, plural(operations, "operation", "operations"));
     }
-    free(samples);
 }
 
 void summary_add_results(const struct session *session)
@@ -95,23 +90,22 @@ void summary_add_results(const struct session *session)
     uint64_t found = figures_tallied(session, STK_TALLY_RESULTS_FOUND);
     uint64_t made = figures_tallied(session, STK_TALLY_RESULTS_MADE);
     uint64_t kept = figures_tallied(session, STK_TALLY_RESULTS_KEPT);
-    char *lost = made > kept ? must_format(", %" PRIu64 " not kept", made - kept) : must_copy("");
+    OWNED char *lost =
+        made > kept ? must_format(", %" PRIu64 " not kept", made - kept) : must_copy("");
     if (found + made > 0) {
         lines_add(CACHES,
                   "  %" PRIu64 " %s of stoker.cached: %" PRIu64 " found, %" PRIu64 " made%s",
                   found + made, plural(found + made, "result", "results"), found, made, lost);
     }
-    free(lost);
 }
 
 /* Returns true if a Python should decode, and lacks the package. */
 static bool lacks_package(const struct request *request)
 {
-    char *site = python_site();
+    OWNED char *site = python_site();
     bool python = request->command != NULL && request->command[0] != NULL &&
                   strncmp(stk_path_leaf(request->command[0]), "python", 6) == 0;
     bool none = site == NULL || !python_decodes();
-    free(site);
     return none && python && !(request->no_decode && request->no_batches);
 }
 
@@ -143,10 +137,10 @@ void summary_add_batches(const struct session *session)
     uint64_t left = figures_left_to_torch(session);
     uint64_t batches = figures_tallied(session, STK_TALLY_BATCHES);
     if (left > 0) {
-        char *reasons = left_text(session, STK_TALLY_BATCH_REASONS, STK_TALLY_BATCH_REASONS_END);
+        OWNED char *reasons =
+            left_text(session, STK_TALLY_BATCH_REASONS, STK_TALLY_BATCH_REASONS_END);
         lines_add(PARTS, "  %" PRIu64 " %s without a copy, %" PRIu64 " %s left to torch: %s",
                   batches, plural(batches, "batch", "batches"), left,
                   plural(left, "tensor", "tensors"), reasons);
-        free(reasons);
     }
 }

@@ -1,4 +1,3 @@
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/options.h"
@@ -320,13 +319,12 @@ static void write_uncovered(struct json *json, const struct figures *figures)
 
 static void write_advice(struct json *json, const struct figures *figures)
 {
-    char *advice = figures_advice(figures);
+    OWNED char *advice = figures_advice(figures);
     if (advice != NULL) {
         lines_let_break(advice);
     }
     json_text(json, "bound", figures_bound_name(figures->bound));
     json_text(json, "advice", advice != NULL ? advice : "");
-    free(advice);
 }
 
 /* Writes the number that a launcher around the command has given this process, or null. Inside of

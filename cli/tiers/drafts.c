@@ -26,12 +26,11 @@ static bool has_table(const char *home, const char *name)
     struct dirent *entry;
     bool found = false;
     snprintf(path, sizeof path, "%s/big", home);
-    DIR *tables = opendir(path);
+    OWNED_DIR DIR *tables = opendir(path);
     while (tables != NULL && !found && (entry = readdir(tables)) != NULL) {
         found = strlen(entry->d_name) > STK_BIG_BLOCKS_KEY_DIGITS + STK_ENTRY_DIGITS &&
                 strncmp(entry->d_name + STK_BIG_BLOCKS_KEY_DIGITS, name, STK_ENTRY_DIGITS) == 0;
     }
-    directory_close(tables);
     return found;
 }
 
@@ -72,7 +71,7 @@ static void remove_drafts(const char *home, const struct stk_tier *tier, draft_j
     char path[STK_HOME_BYTES + 8];
     struct stat stat_;
     snprintf(path, sizeof path, "%s/fill", tier->home);
-    DIR *drafts = opendir(path);
+    OWNED_DIR DIR *drafts = opendir(path);
     struct dirent *entry;
     while (drafts != NULL && (entry = readdir(drafts)) != NULL) {
         if (is_to_go(home, dirfd(drafts), entry->d_name, &stat_) &&
@@ -80,7 +79,6 @@ static void remove_drafts(const char *home, const struct stk_tier *tier, draft_j
             stk_tier_free(tier->shared, stat_.st_blocks, 1);
         }
     }
-    directory_close(drafts);
 }
 
 void drafts_remove_dead(const char *home, const struct stk_tier *tier)

@@ -74,11 +74,10 @@ static void search_in(struct root_search *search)
 {
     root_path(search->path, sizeof search->path, search->tier_home, search->root.start);
     int fd = stk_sys_open_nolinks(search->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    DIR *names = fd >= 0 ? fdopendir(fd) : NULL;
+    OWNED_DIR DIR *names = fd >= 0 ? fdopendir(fd) : NULL;
     struct dirent *entry;
     if (names != NULL && search->root.used > 0 && is_of_root(fd, names)) {
         search->visit(search->tier_home, search->root.start, search->context);
-        closedir(names);
         return;
     }
     while (names != NULL && (entry = readdir(names)) != NULL) {
@@ -87,7 +86,6 @@ static void search_in(struct root_search *search)
             search_below(search, entry->d_name);
         }
     }
-    directory_close(names);
 }
 
 void entries_each_root(const char *tier_home,
@@ -140,11 +138,10 @@ void entries_origin(const char *tier_home, const char *root, char *out, size_t b
     struct stat stat_;
     ssize_t got = 0;
     snprintf(path, sizeof path, "%s/tree/%s/" STK_ENTRY_NOTE, tier_home, root);
-    int fd = stk_sys_open_nolinks(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    OWNED_FD int fd = stk_sys_open_nolinks(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (fd >= 0 && stk_sys_fstat(fd, &stat_) == 0 && S_ISREG(stat_.st_mode)) {
         got = stk_sys_read(fd, out, bytes - 1);
     }
-    stk_sys_close_opened(fd);
     out[got > 0 ? got : 0] = '\0';
 }
 
@@ -190,7 +187,7 @@ static void remove_versions(const char *directory, const char *leaf,
                             struct entries_removed *removed)
 {
     struct stat stat_;
-    DIR *entries = opendir(directory);
+    OWNED_DIR DIR *entries = opendir(directory);
     struct dirent *entry;
     while (entries != NULL && (entry = readdir(entries)) != NULL) {
         const char *name = entry->d_name;
@@ -199,7 +196,6 @@ static void remove_versions(const char *directory, const char *leaf,
             remove_one(removed, dirfd(entries), name, 0, &stat_);
         }
     }
-    directory_close(entries);
 }
 
 static void remove_directory(const char *path, struct entries_removed *removed)
@@ -226,12 +222,10 @@ static void remove_empty_above(char *path, size_t tree_length, struct entries_re
 /* Returns false if a link or a mount is on the way: what lies behind it is no part of the tier. */
 static bool is_of_tier(const char *tier_home, const char *path)
 {
-    int home = stk_sys_openat(AT_FDCWD, tier_home, O_PATH | O_DIRECTORY | O_CLOEXEC, 0);
-    int fd = home < 0 ? home
-                      : stk_sys_open_beneath(home, path + strlen(tier_home) + 1,
-                                             O_PATH | O_NOFOLLOW | O_CLOEXEC);
-    stk_sys_close_opened(fd);
-    stk_sys_close_opened(home);
+    OWNED_FD int home = stk_sys_openat(AT_FDCWD, tier_home, O_PATH | O_DIRECTORY | O_CLOEXEC, 0);
+    OWNED_FD int fd = home < 0 ? home
+                               : stk_sys_open_beneath(home, path + strlen(tier_home) + 1,
+                                                      O_PATH | O_NOFOLLOW | O_CLOEXEC);
     return fd != -ELOOP && fd != -EXDEV;
 }
 
@@ -328,7 +322,7 @@ void entries_remove_old(const char *tier_home, atomic_bool *stop)
     char path[STK_HOME_BYTES + NAME_MAX + 8];
     root_path(path, sizeof path, tier_home, "");
     int tree = stk_sys_open_nolinks(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    DIR *roots = tree >= 0 ? fdopendir(tree) : NULL;
+    OWNED_DIR DIR *roots = tree >= 0 ? fdopendir(tree) : NULL;
     struct dirent *root;
     while (roots != NULL && !atomic_load(stop) && (root = readdir(roots)) != NULL) {
         root_path(path, sizeof path, tier_home, root->d_name);
@@ -337,5 +331,4 @@ void entries_remove_old(const char *tier_home, atomic_bool *stop)
             rmdir(path);
         }
     }
-    directory_close(roots);
 }

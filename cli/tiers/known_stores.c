@@ -35,23 +35,21 @@ static char *directory_of(const char *value)
     int64_t bytes;
     size_t length;
     stk_option_split_place(value, &length, &bytes);
-    char *named = must_format("%.*s", (int)length, value);
+    OWNED char *named = must_format("%.*s", (int)length, value);
     bool is_path = strchr(named, '/') != NULL;
     char *canonical = is_path ? realpath(named, NULL) : NULL;
     if (is_path && canonical == NULL && *value == '/') {
         canonical = must_copy(named);
     }
-    free(named);
     return canonical;
 }
 
 void stores_remember(const char *value)
 {
-    char *directory = directory_of(value);
+    OWNED char *directory = directory_of(value);
     if (directory != NULL) {
         known_list_remember(&directories, directory);
     }
-    free(directory);
 }
 
 /* ---- what lies in one ---- */
@@ -84,17 +82,15 @@ static int add_blocks(void *bytes, int dirfd, const char *name, unsigned depth,
 static void each_of(const char *directory,
                     void (*visit)(const char *path, bool used, void *context), void *context)
 {
-    DIR *names = is_own(directory) ? opendir(directory) : NULL;
+    OWNED_DIR DIR *names = is_own(directory) ? opendir(directory) : NULL;
     for (const struct dirent *each; names != NULL && (each = readdir(names)) != NULL;) {
         int table = open_table(dirfd(names), each->d_name);
         if (table >= 0) {
-            char *path = must_format("%s/%s", directory, each->d_name);
+            OWNED char *path = must_format("%s/%s", directory, each->d_name);
             visit(path, is_used(table), context);
-            free(path);
             close(table);
         }
     }
-    directory_close(names);
 }
 
 static void measure(const char *path, bool used, void *context)
@@ -108,12 +104,11 @@ void stores_each(void (*visit)(const struct known_store *store, void *context), 
 {
     static struct known_list list, remembered;
     const char *value = stk_option_value(STK_OPTION_SAMPLES);
-    char *set = value != NULL ? directory_of(value) : NULL;
+    OWNED char *set = value != NULL ? directory_of(value) : NULL;
     list.count = 0;
     if (set != NULL) {
         known_list_add(&list, &directories, set);
     }
-    free(set);
     known_list_read(&directories, &remembered);
     for (unsigned i = 0; i < remembered.count; i++) {
         known_list_add(&list, &directories, remembered.paths[i]);

@@ -50,14 +50,13 @@ static void add_known(const struct tiers *tiers, struct known_list *list)
 static void add_named(const char *directory, struct known_list *list)
 {
     char home[STK_HOME_BYTES];
-    char *canonical = realpath(directory, NULL);
+    OWNED char *canonical = realpath(directory, NULL);
     if (canonical == NULL) {
         die("--tier %s: %s: name a directory that is there", directory, strerror(errno));
     }
     if (stk_home_path(home, canonical)) {
         known_list_add(list, &homes, home);
     }
-    free(canonical);
 }
 
 void tiers_each(const struct tiers *tiers, void (*visit)(struct stk_tier *tier, void *context),

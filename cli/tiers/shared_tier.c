@@ -139,15 +139,13 @@ int shared_tier_look(const struct shared_tier *shared, const char *path, uint64_
     struct stat stat_;
     unsigned next = 0;
     name_entry(path, name);
-    int home = stk_home_open(shared->home);
+    OWNED_FD int home = stk_home_open(shared->home);
     int error = home < 0 ? home : stk_sys_fstatat(home, name, &stat_, AT_SYMLINK_NOFOLLOW);
-    stk_sys_close_opened(home);
     if (error == 0 && S_ISREG(stat_.st_mode) && stat_.st_uid == geteuid() &&
         (uint64_t)stat_.st_size == bytes + sizeof(struct seal)) {
         return 0;
     }
-    int from = open_next(shared, &next, name, bytes);
-    stk_sys_close_opened(from);
+    OWNED_FD int from = open_next(shared, &next, name, bytes);
     return from >= 0 ? 0 : error != 0 ? error : -ENOENT;
 }
 
@@ -172,10 +170,9 @@ int shared_tier_fetch(const struct shared_tier *shared, struct shared_tier_entry
     char name[PATH_BYTES];
     unsigned next = 0;
     name_entry(entry->path, name);
-    int home = stk_home_open(shared->home);
+    OWNED_FD int home = stk_home_open(shared->home);
     int flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW;
     int from = home < 0 ? home : stk_sys_openat(home, name, flags, 0);
-    stk_sys_close_opened(home);
     int error = from < 0 ? from : copy_sealed(from, entry, to, check);
     while (error != 0 && (from = open_next(shared, &next, name, entry->bytes)) >= 0) {
         error = copy_sealed(from, entry, to, check);
@@ -282,14 +279,13 @@ int shared_tier_publish(const struct shared_tier *shared, const struct shared_ti
 {
     char draft[NAME_BYTES], name[PATH_BYTES];
     name_entry(entry->path, name);
-    int home = stk_home_open(shared->home);
+    OWNED_FD int home = stk_home_open(shared->home);
     if (home < 0) {
         return home;
     }
     int error = write_draft(home, draft, entry, from, for_members ? 0640 : 0600);
     error = error == 0 ? place_in_directory(shared, home, draft, name, repairs) : error;
     stk_sys_unlinkat(home, draft, 0); /* unless it was renamed */
-    stk_sys_close_opened(home);
     return error;
 }
 
@@ -299,9 +295,8 @@ int shared_tier_publish(const struct shared_tier *shared, const struct shared_ti
 static int read_back(int home, const char *name, const char *text, size_t bytes)
 {
     char back[16] = "";
-    int fd = stk_sys_openat(home, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW, 0);
+    OWNED_FD int fd = stk_sys_openat(home, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW, 0);
     int error = fd < 0 ? fd : read_all(fd, back, bytes, 0);
-    stk_sys_close_opened(fd);
     return error != 0 ? error : memcmp(text, back, bytes) == 0 ? 0 : -EIO;
 }
 
@@ -340,7 +335,7 @@ int shared_tier_open(struct shared_tier *shared)
 {
     int error = stk_home_path(shared->home, shared->directory) ? 0 : -ENAMETOOLONG;
     error = error == 0 ? stk_home_ensure(shared->home) : error;
-    int home = error == 0 ? stk_home_open(shared->home) : error;
+    OWNED_FD int home = error == 0 ? stk_home_open(shared->home) : error;
     if (home < 0) {
         return home;
     }
@@ -349,15 +344,13 @@ int shared_tier_open(struct shared_tier *shared)
     }
     error = make_home(shared, home);
     error = error == 0 ? try_out(home) : error;
-    stk_sys_close_opened(home);
     return serves_despite(error) ? 0 : error;
 }
 
 int shared_tier_try(const struct shared_tier *shared)
 {
-    int home = stk_home_open(shared->home);
+    OWNED_FD int home = stk_home_open(shared->home);
     int error = home < 0 ? home : try_out(home);
-    stk_sys_close_opened(home);
     return serves_despite(error) ? 0 : error;
 }
 
@@ -371,14 +364,14 @@ static void sweep_name(int home, const char *name, int64_t before_s)
     if (error == 0 && S_ISREG(stat_.st_mode) && stat_.st_mtime < before_s) {
         stk_sys_unlinkat(home, name, 0);
     }
-    DIR *names = error == 0 && S_ISDIR(stat_.st_mode) ? shared_tier_list(home, name) : NULL;
+    OWNED_DIR DIR *names =
+        error == 0 && S_ISDIR(stat_.st_mode) ? shared_tier_list(home, name) : NULL;
     while (names != NULL && (entry = readdir(names)) != NULL) {
         if (entry->d_name[0] != '.' && strlen(name) < sizeof MAKING + 4) {
             snprintf(below, sizeof below, "%s/%s", name, entry->d_name);
             sweep_name(home, below, before_s);
         }
     }
-    directory_close(names);
 }
 
 /* Compares times of the file server's clock only: this node's clock may differ. */
@@ -386,14 +379,12 @@ void shared_tier_sweep(const struct shared_tier *shared)
 {
     char name[NAME_BYTES];
     struct stat now;
-    int home = stk_home_open(shared->home);
-    int fd = home < 0 ? home : make_draft(home, name, 0600);
+    OWNED_FD int home = stk_home_open(shared->home);
+    OWNED_FD int fd = home < 0 ? home : make_draft(home, name, 0600);
     if (fd >= 0 && stk_sys_fstat(fd, &now) == 0) {
         sweep_name(home, MAKING, now.st_mtime - LEFT_S);
     }
     if (fd >= 0) {
-        stk_sys_close(fd);
         stk_sys_unlinkat(home, name, 0);
     }
-    stk_sys_close_opened(home);
 }

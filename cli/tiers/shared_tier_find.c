@@ -39,7 +39,7 @@ static void look_at(void *context, int out)
     struct find_answer found = {.kind = SHARED_TIER_LOCAL};
     struct statfs fs;
     struct stat stat_;
-    char *canonical = realpath(question->directory, NULL);
+    OWNED char *canonical = realpath(question->directory, NULL);
     if (canonical != NULL && strlen(canonical) < sizeof found.canonical &&
         statfs(canonical, &fs) == 0 && lstat(canonical, &stat_) == 0) {
         found.kind = shared_tier_is_of_group(&stat_, question->gid) ? SHARED_TIER_OF_GROUP
@@ -50,7 +50,6 @@ static void look_at(void *context, int out)
         found.kind = SHARED_TIER_LATE;
         found.error = -errno;
     }
-    free(canonical);
     detached_answer(out, &found, sizeof found);
 }
 

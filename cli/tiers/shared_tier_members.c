@@ -80,15 +80,13 @@ static int open_home(int directory, uid_t uid, gid_t gid)
 static void list_homes(int directory)
 {
     struct dirent *entry;
-    int fd = stk_sys_openat(directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
-    DIR *names = fd >= 0 ? fdopendir(fd) : NULL;
+    OWNED_DIR DIR *names = directory_open(directory);
     members.count = 0;
     for (unsigned i = 0; names != NULL && i < MOST_NAMES && members.count < MOST_HOMES &&
                          (entry = readdir(names)) != NULL;
          i++) {
         members.count += parse_home(entry->d_name, &members.uids[members.count]);
     }
-    directory_close(names);
 }
 
 /* Copies the members, listed not long ago. Returns their number. */
@@ -126,18 +124,15 @@ int shared_tier_open_next(const char *directory, gid_t gid, unsigned *next, cons
                           uint64_t bytes)
 {
     uid_t uids[MOST_HOMES];
-    int fd = -ENOENT, homes = gid != 0 ? open_directory(directory, gid) : -ENOENT;
+    int fd = -ENOENT;
+    OWNED_FD int homes = gid != 0 ? open_directory(directory, gid) : -ENOENT;
     if (homes < 0) {
         return -ENOENT;
     }
     for (unsigned count = find_members(homes, uids); fd < 0 && *next < count; ++*next) {
-        int home = open_home(homes, uids[*next], gid);
-        if (home >= 0) {
-            fd = open_entry(home, name, uids[*next], bytes);
-            stk_sys_close(home);
-        }
+        OWNED_FD int home = open_home(homes, uids[*next], gid);
+        fd = home >= 0 ? open_entry(home, name, uids[*next], bytes) : -ENOENT;
     }
-    stk_sys_close(homes);
     return fd < 0 ? -ENOENT : fd;
 }
 
@@ -162,10 +157,8 @@ static bool set_mode(int fd)
 bool shared_tier_open_to_group(int at, const char *name, gid_t gid)
 {
     struct stat stat;
-    int fd = stk_sys_openat(at, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC, 0);
+    OWNED_FD int fd = stk_sys_openat(at, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC, 0);
     bool ours = fd >= 0 && stk_sys_fstat(fd, &stat) == 0 && stat.st_uid == stk_sys_geteuid() &&
                 stat.st_gid == gid;
-    bool open = ours && ((stat.st_mode & 07777) == HOME_MODE || set_mode(fd));
-    stk_sys_close_opened(fd);
-    return open;
+    return ours && ((stat.st_mode & 07777) == HOME_MODE || set_mode(fd));
 }

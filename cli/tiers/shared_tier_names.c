@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "base/hash.h"
-#include "base/sys.h"
 #include "cli/os/descriptors.h"
 
 static uint64_t hash_of(const char *name)
@@ -53,15 +52,13 @@ int shared_tier_names_list(const struct shared_tier *shared, const char *directo
 {
     char path[STK_PATH_BYTES];
     *out = (struct shared_tier_names){.count = 0};
-    int home = stk_home_open(shared->home);
+    OWNED_FD int home = stk_home_open(shared->home);
     if (home < 0) {
         return home;
     }
     snprintf(path, sizeof path, SHARED_TIER_ENTRIES "%s", directory);
-    DIR *names = shared_tier_list(home, path);
+    OWNED_DIR DIR *names = shared_tier_list(home, path);
     int error = names == NULL ? -errno : add_all(names, out);
-    stk_sys_close(home);
-    directory_close(names);
     if (out->count > 0) {
         qsort(out->hashes, out->count, sizeof *out->hashes, compare);
     }

@@ -16,6 +16,7 @@
 #include "base/hash.h"
 #include "base/proc.h"
 #include "base/sys.h"
+#include "cli/os/descriptors.h"
 #include "cli/tiers/shared_tier.h"
 
 #define NODES   "nodes"
@@ -43,9 +44,8 @@ static int open_own(int home)
 
 static int say_more(const struct shared_tier *shared, int64_t more)
 {
-    int home = stk_home_open(shared->home);
+    OWNED_FD int home = stk_home_open(shared->home);
     int fd = home < 0 ? home : open_own(home);
-    stk_sys_close_opened(home);
     if (fd < 0) {
         return fd;
     }
@@ -60,32 +60,28 @@ static int64_t sum_of(int directory, const char *name)
 {
     int64_t numbers[512], sum = 0;
     ssize_t got = 0;
-    int fd = openat(directory, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    OWNED_FD int fd = openat(directory, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
     while (fd >= 0 && (got = stk_sys_read(fd, numbers, sizeof numbers)) > 0) {
         for (size_t i = 0; i < (size_t)got / sizeof *numbers; i++) {
             bool sound = numbers[i] > -(INT64_C(1) << 50) && numbers[i] < INT64_C(1) << 50;
             sum += sound ? numbers[i] : 0;
         }
     }
-    stk_sys_close_opened(fd);
     return sum > 0 ? sum : 0;
 }
 
 static int sum_of_all(const struct shared_tier *shared, int64_t *sum)
 {
     struct dirent *entry;
-    int home = stk_home_open(shared->home);
-    DIR *nodes = home >= 0 ? shared_tier_list(home, NODES) : NULL;
-    int error = home < 0 ? home : nodes == NULL ? -errno : 0;
+    OWNED_FD int home = stk_home_open(shared->home);
+    OWNED_DIR DIR *nodes = home >= 0 ? shared_tier_list(home, NODES) : NULL;
     *sum = 0;
-    stk_sys_close_opened(home);
     if (nodes == NULL) {
-        return error;
+        return home < 0 ? home : -errno;
     }
     while ((entry = readdir(nodes)) != NULL) {
         *sum += entry->d_name[0] != '.' ? sum_of(dirfd(nodes), entry->d_name) : 0;
     }
-    closedir(nodes);
     return 0;
 }
 

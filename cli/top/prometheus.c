@@ -1,6 +1,5 @@
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "cli/out/older_names.h"
@@ -16,11 +15,10 @@
 static void write_label(const char *name, const char *value)
 {
     printf("%s=\"", name);
-    char *line = sanitise_line(must_copy(value));
+    OWNED char *line = sanitise_line(must_copy(value));
     for (const char *at = line; *at != '\0'; at++) {
         printf(*at == '\\' || *at == '"' ? "\\%c" : "%c", *at);
     }
-    free(line);
     putchar('"');
 }
 

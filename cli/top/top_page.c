@@ -196,7 +196,7 @@ static void add_origin(struct top_page *page, const struct top_run *run,
 
 static void add_bypassed(struct top_page *page, const struct stk_run_counts *counts)
 {
-    char *all = must_copy("");
+    OWNED char *all = must_copy("");
     for (int why = 1; why < STK_BYPASS_KINDS; why++) {
         if (counts->bypassed[why] > 0) {
             all = must_append(all, "%s%" PRIu64 " %s", *all != '\0' ? ", " : "",
@@ -206,7 +206,6 @@ static void add_bypassed(struct top_page *page, const struct stk_run_counts *cou
     if (*all != '\0') {
         add(page, "  not cached %s", all);
     }
-    free(all);
 }
 
 static void add_images(struct top_page *page, const struct top_run *run,
@@ -241,11 +240,10 @@ static void add_loader(struct top_page *page, const struct top_run *run,
 
 static void add_ranks(struct top_page *page, const struct top_run *run)
 {
-    char *text = rank_figures_text(&run->session);
+    OWNED char *text = rank_figures_text(&run->session);
     if (text != NULL) {
         add(page, "  ranks    %s", text);
     }
-    free(text);
 }
 
 static void add_uploads(struct top_page *page, const struct top_run *run)
@@ -278,7 +276,7 @@ static void add_pass(struct top_page *page, const struct top_run *run)
 static void add_passes(struct top_page *page, const struct top_run *run)
 {
     const struct figures *figures = &run->figures;
-    char *all = must_copy("");
+    OWNED char *all = must_copy("");
     unsigned number = figures->passes > MOST_EPOCHS ? figures->passes - MOST_EPOCHS : 0;
     for (; number < figures->passes; number++) {
         struct stretch pass;
@@ -288,20 +286,18 @@ static void add_passes(struct top_page *page, const struct top_run *run)
                           number == STK_TALLY_PASSES - 1 ? " on" : "", rate);
     }
     add(page, "  epochs   %s", all);
-    free(all);
 }
 
 /* Adds opens, for a run without a DataLoader to say when an epoch begins. */
 static void add_opened(struct top_page *page, const struct top_run *run)
 {
-    char *all = must_copy("");
+    OWNED char *all = must_copy("");
     for (unsigned n = 0; n < run->figures.opened && n < MOST_EPOCHS; n++) {
         all = must_append(all, "%s%" PRIu64, n > 0 ? ", " : "",
                           run->view.counts.epochs[n][STK_COUNT_OPENS]);
     }
     add(page, "  opened   for the first, second, ... time: %s%s", all,
         run->figures.opened > MOST_EPOCHS ? ", ..." : "");
-    free(all);
 }
 
 static void add_run(struct top_page *page, const struct top_run *run, const struct top_pace *pace)

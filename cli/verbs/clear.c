@@ -90,21 +90,19 @@ static void name_store(const struct known_store *store, void *context)
     char size[STK_SIZE_TEXT];
     const struct clearing *clearing = context;
     if (!stk_path_is_below(store->directory, clearing->below)) {
-        char *word = shell_quote(store->directory);
+        OWNED char *word = shell_quote(store->directory);
         say_line(stdout, "%s of decoded copies stay in %s: stoker clear %s removes them",
                  size_text(size, store->bytes), store->directory, word);
-        free(word);
     }
 }
 
 /* Removes the decoded copies that go with the tier in this directory, or, without one, all. */
 static unsigned clear_stores(const char *tier)
 {
-    char *canonical = tier != NULL ? realpath(tier, NULL) : must_copy("/");
+    OWNED char *canonical = tier != NULL ? realpath(tier, NULL) : must_copy("/");
     struct clearing stores = {.below = canonical != NULL ? canonical : tier};
     stores_each(clear_store, &stores);
     stores_each(name_store, &stores);
-    free(canonical);
     return stores.count;
 }
 
@@ -112,10 +110,9 @@ static unsigned clear_stores(const char *tier)
 static const struct stk_roots *resolve(const char *path)
 {
     static struct stk_roots roots;
-    char *list = paths_quote(path);
+    OWNED char *list = paths_quote(path);
     stk_roots_spell(&roots, list);
     stk_roots_resolve(&roots);
-    free(list);
     return &roots;
 }
 
@@ -126,7 +123,7 @@ static void count_passed(struct fill_figures *out)
 
 static int clear_path(const char *path, const char *tier)
 {
-    char *canonical = realpath(path, NULL);
+    OWNED char *canonical = realpath(path, NULL);
     const char *full = canonical != NULL ? canonical : path;
     if (full[0] != '/') {
         die("clear %s: no such file or directory: name a data set's path", path);
@@ -143,7 +140,6 @@ static int clear_path(const char *path, const char *tier)
     } else if (stores.count == 0) {
         say_line(stdout, "nothing is cached of %s", full);
     }
-    free(canonical);
     return 0;
 }
 
@@ -173,11 +169,10 @@ static char *gone_text; /* a line for each home that went */
 static void tell_home(const struct removed_home *gone)
 {
     char size[STK_SIZE_TEXT];
-    char *line = must_format("removed %s, %" PRIu64 " %s: %s",
-                             size_text(size, gone->blocks * STK_BLOCK_BYTES), gone->files,
-                             plural(gone->files, "file", "files"), gone->home);
+    OWNED char *line = must_format("removed %s, %" PRIu64 " %s: %s",
+                                   size_text(size, gone->blocks * STK_BLOCK_BYTES), gone->files,
+                                   plural(gone->files, "file", "files"), gone->home);
     gone_text = must_append(gone_text, "%s\n", sanitise_line(line));
-    free(line);
 }
 
 static void count_removed(struct fill_figures *out)

@@ -2,7 +2,6 @@
  * and the options table as documentation. */
 #include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -28,9 +27,8 @@
 /* Prints a quoted value: unchanged for a shell, and for a terminal without control characters. */
 static void print_quoted(const char *value)
 {
-    char *quoted = shell_quote_always(value);
+    OWNED char *quoted = shell_quote_always(value);
     fputs(isatty(STDOUT_FILENO) ? sanitise_line(quoted) : quoted, stdout);
-    free(quoted);
 }
 
 static void print_export(const char *name, const char *value)
@@ -106,7 +104,7 @@ static void refuse_idle(const struct request *request)
  * DataLoader. */
 static void print_python(const struct request *request)
 {
-    char *site = python_site();
+    OWNED char *site = python_site();
     bool decodes = site != NULL && !request->no_decode;
     bool batches = site != NULL && !request->no_batches;
     print_export(stk_option_table[STK_OPTION_DECODE].variable, decodes ? "on" : "off");
@@ -122,7 +120,6 @@ static void print_python(const struct request *request)
         printf(
             "# The Python package is not installed beside this command: images are not decoded.\n");
     }
-    free(site);
 }
 
 /* ---- what was done without the command ---- */
@@ -225,9 +222,9 @@ static void remember_tiers(const struct request *request)
 
 static void print_cached(const struct request *request, const char *home)
 {
-    char *library = library_path(home);
-    char *paths = request_paths(request);
-    char *tiers = request_tiers(request);
+    OWNED char *library = library_path(home);
+    OWNED char *paths = request_paths(request);
+    OWNED char *tiers = request_tiers(request);
     print_export(stk_option_table[STK_OPTION_PATHS].variable, paths);
     print_export(stk_option_table[STK_OPTION_TIERS].variable, tiers);
     print_given(STK_OPTION_FRESH, request->fresh);
@@ -242,9 +239,6 @@ static void print_cached(const struct request *request, const char *home)
     if (request->samples == NULL) {
         printf("# Decoded images are kept with --decoded DIR:SIZE, or by `stoker run`.\n");
     }
-    free(library);
-    free(paths);
-    free(tiers);
 }
 
 /* Prints the exports of a job without a cache: its images are decoded all the same. */

@@ -3,7 +3,6 @@
 #include <sched.h>
 #include <spawn.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 #include <sys/socket.h>
@@ -52,16 +51,13 @@ struct workers {
 /* Sets up the cache, too: the Pythons identify files by their entries, as a job's Pythons will. */
 void forms_prepare(const struct session *session)
 {
-    char *package = python_package_path();
-    char *library = library_path(session->home), *preload = library_preload(library);
+    OWNED char *package = python_package_path();
+    OWNED char *library = library_path(session->home), *preload = library_preload(library);
     python_set_isolated(package);
     must_set("LD_PRELOAD", preload);
     if (session->samples.setting != NULL) {
         request_set(STK_OPTION_SAMPLES, session->samples.setting);
     }
-    free(package);
-    free(library);
-    free(preload);
 }
 
 static bool start_worker(struct workers *workers, int names)

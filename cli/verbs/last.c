@@ -1,7 +1,6 @@
 /* `stoker last`: the summary of the run that ended last, in case its own output is lost. */
 #include <stdbool.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "cache/catalogue/home.h"
@@ -37,15 +36,13 @@ static void print_lines(char *text)
 
 static bool print(const char *name, bool living)
 {
-    char *title = history_read(name, HISTORY_TITLE);
-    char *summary = history_read(name, HISTORY_SUMMARY);
+    OWNED char *title = history_read(name, HISTORY_TITLE);
+    OWNED char *summary = history_read(name, HISTORY_SUMMARY);
     bool over = title != NULL && summary != NULL && is_over(title, living);
     if (over) {
         say_line(stdout, "%s", title);
         print_lines(summary);
     }
-    free(title);
-    free(summary);
     return over;
 }
 
@@ -73,7 +70,7 @@ int verb_last(char **arguments)
         return report_list();
     }
     int error = history_list(&names);
-    char *newest = must_copy(names.count > 0 ? names.names[0] : "");
+    OWNED char *newest = must_copy(names.count > 0 ? names.names[0] : "");
     run_place_sort(&names);
     for (unsigned i = 0; i < names.count && !found; i++) {
         found = print(names.names[i], living);
@@ -82,7 +79,6 @@ int verb_last(char **arguments)
     if (found && !passed) {
         say("a run elsewhere is newer: `stoker last --all` lists all");
     }
-    free(newest);
     history_list_free(&names);
     say_if_outside();
     if (!found && !history_say_refused(error)) {

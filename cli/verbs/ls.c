@@ -2,7 +2,6 @@
 #include <dirent.h>
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -60,11 +59,9 @@ static void print_store(const struct known_store *store, void *context)
 static void print_known(const struct stk_tier *tier)
 {
     const struct stk_budget *budget = &tier->shared->budget;
-    char *usage = usage_text(tier), *kernel = usage_kernel_text(tier);
+    OWNED char *usage = usage_text(tier), *kernel = usage_kernel_text(tier);
     say_line(stdout, "%s: %s, %" PRId64 " of %" PRId64 " inodes%s", tier->home, usage,
              budget->used_inodes, budget->inodes, kernel);
-    free(kernel);
-    free(usage);
 }
 
 /* Prints a tier on a disk that earlier runs have left. */

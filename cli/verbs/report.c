@@ -55,9 +55,8 @@ int report_list(void)
     struct history_list names;
     int error = history_list(&names);
     for (unsigned i = 0; i < names.count; i++) {
-        char *title = history_read(names.names[i], HISTORY_TITLE);
+        OWNED char *title = history_read(names.names[i], HISTORY_TITLE);
         say_line(stdout, "%s  %s", names.names[i], title != NULL ? title : "(cannot be read)");
-        free(title);
     }
     if (names.count == 0 && !history_say_refused(error)) {
         say("no run has left a record yet: `stoker run` does at its end");
@@ -120,12 +119,11 @@ static void give(const struct report_wanted *wanted, const char *name, const cha
         fputs(text, stdout);
         return;
     }
-    char *chosen = must_format("stoker-report-%s.html", name);
+    OWNED char *chosen = must_format("stoker-report-%s.html", name);
     const char *path = wanted->output != NULL ? wanted->output : chosen;
     write_to(path, text, wanted->output == NULL);
     say("%s is in %s%s", wanted->json ? "the record" : "the report", path,
         wanted->json ? "" : ": open it in a browser");
-    free(chosen);
 }
 
 int verb_report(char **arguments)
@@ -135,11 +133,8 @@ int verb_report(char **arguments)
     if (wanted.list) {
         return report_list();
     }
-    char *name, *text = find(&wanted, &name);
-    char *page = wanted.json ? NULL : page_of(text);
+    OWNED char *name = NULL, *text = find(&wanted, &name);
+    OWNED char *page = wanted.json ? NULL : page_of(text);
     give(&wanted, name, page != NULL ? page : text);
-    free(page);
-    free(text);
-    free(name);
     return 0;
 }

@@ -36,7 +36,7 @@
 
 static void set_python(const struct request *request)
 {
-    char *path = request->no_decode && request->no_batches ? NULL : python_path();
+    OWNED char *path = request->no_decode && request->no_batches ? NULL : python_path();
     request_set(STK_OPTION_DECODE, path != NULL && !request->no_decode ? "on" : "off");
     request_set(STK_OPTION_BATCHES, path != NULL && !request->no_batches ? "on" : "off");
     if (request->no_torchvision) {
@@ -45,7 +45,6 @@ static void set_python(const struct request *request)
     if (path != NULL) {
         must_set("PYTHONPATH", path);
     }
-    free(path);
 }
 
 /* Beneath another run the outer one's variable must not stay. */
@@ -61,8 +60,8 @@ static void set_orders(void)
 
 static void set_environment(const struct request *request, const struct session *session)
 {
-    char *library = library_path(session->home);
-    char *preload = library_preload(library);
+    OWNED char *library = library_path(session->home);
+    OWNED char *preload = library_preload(library);
     request_export(request, session->run.path);
     must_set("LD_PRELOAD", preload);
     if (session->samples.setting != NULL) {
@@ -70,8 +69,6 @@ static void set_environment(const struct request *request, const struct session 
     }
     set_python(request);
     set_orders();
-    free(library);
-    free(preload);
 }
 
 /* Returns a list of the present variables. Setting a variable later changes none of its strings. */
@@ -195,12 +192,11 @@ static void add_to_outer(struct stk_tally *outer, const struct figures *figures)
 /* Sets the title that `stoker top` shows. */
 static void entitle(struct stk_run *run, char *const *command)
 {
-    char *title = must_copy(command[0]);
+    OWNED char *title = must_copy(command[0]);
     for (unsigned i = 1; command[i] != NULL && strlen(title) < STK_RUN_TITLE_BYTES; i++) {
         title = must_append(title, " %s", command[i]);
     }
     stk_run_entitle(run, title);
-    free(title);
 }
 
 static void announce(const struct request *request, const struct session *session)

@@ -2,7 +2,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -14,6 +13,7 @@
 #include "cache/origin/reader.h"
 #include "cache/version/drop.h"
 #include "cli/fill/open_origin.h"
+#include "cli/os/descriptors.h"
 #include "cli/out/say.h"
 #include "cli/tiers/entries.h"
 #include "cli/verify/compare_names.h"
@@ -74,12 +74,11 @@ static enum compare_end open_origin(struct pair *pair)
 static enum compare_end look_again(const struct pair *pair)
 {
     uint64_t size;
-    int fd = origin_open(pair->place.path);
+    OWNED_FD int fd = origin_open(pair->place.path);
     if (fd < 0) {
         return end_of_error(fd);
     }
     enum compare_end end = look(pair, fd, &size);
-    stk_sys_close(fd);
     return end;
 }
 
@@ -135,7 +134,7 @@ static void compare_range(const struct pair *pair, char *buffers, uint64_t begin
 static void compare_bytes(const struct pair *pair, const struct stk_big_blocks *blocks,
                           struct compared *out)
 {
-    char *buffers = must_allocate(2 * PIECE_BYTES);
+    OWNED char *buffers = must_allocate(2 * PIECE_BYTES);
     if (blocks == NULL) {
         compare_range(pair, buffers, 0, pair->size, out);
     }
@@ -145,7 +144,6 @@ static void compare_bytes(const struct pair *pair, const struct stk_big_blocks *
             compare_range(pair, buffers, begin, begin + stk_big_blocks_bytes_of(blocks, i), out);
         }
     }
-    free(buffers);
 }
 
 /* Compares, and drops pages from memory that were not there before: the job needs the memory. */
@@ -331,7 +329,7 @@ static enum compare_end look_at_directory(const struct pair *pair, const char *e
 static void compare_names(const struct pair *pair, const char *entry,
                           const struct stk_listing *listing, struct compared *out)
 {
-    int fd = stk_sys_openat(AT_FDCWD, out->origin, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
+    OWNED_FD int fd = stk_sys_openat(AT_FDCWD, out->origin, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
     out->end = fd < 0 ? end_of_error(fd) : look_at_directory(pair, entry, fd);
     if (out->end == COMPARE_RIGHT) {
         enum names names = names_compare(listing, fd);
@@ -341,7 +339,6 @@ static void compare_names(const struct pair *pair, const char *entry,
             differs(out, "has other names", 0);
         }
     }
-    stk_sys_close_opened(fd);
 }
 
 void compare_listing(struct stk_cache *cache, const char *entry, const char *origin,

@@ -46,13 +46,12 @@ static bool are_alike(const struct stk_listing_name *a, const struct stk_listing
 static bool have_same(const struct stk_listing *a, const struct stk_listing *b)
 {
     size_t count, others;
-    const struct stk_listing_name **ours = sort(a, &count), **theirs = sort(b, &others);
+    OWNED const struct stk_listing_name **ours = sort(a, &count);
+    OWNED const struct stk_listing_name **theirs = sort(b, &others);
     bool same = count == others;
     for (size_t i = 0; i < count && same; i++) {
         same = are_alike(ours[i], theirs[i]);
     }
-    free(ours);
-    free(theirs);
     return same;
 }
 

@@ -32,7 +32,7 @@ static struct {
 
 static void compare(const struct waiting_copy *one)
 {
-    struct compared *compared = must_allocate(sizeof *compared);
+    OWNED struct compared *compared = must_allocate(sizeof *compared);
     static void (*const compare_kind[FINDINGS_KINDS])(struct stk_cache * cache, const char *copy,
                                                       const char *origin, struct compared *out) = {
         [FINDINGS_ENTRY] = compare_entry,
@@ -42,7 +42,6 @@ static void compare(const struct waiting_copy *one)
     pthread_mutex_lock(&queue.lock);
     findings_note(queue.found, one->kind, compared);
     pthread_mutex_unlock(&queue.lock);
-    free(compared);
     free(one->copy);
     free(one->origin);
 }

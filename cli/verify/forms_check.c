@@ -40,13 +40,12 @@ static void take(struct reading *reading, const char *record)
 
 static void take_all(struct reading *reading, int fd)
 {
-    char *record = NULL;
+    OWNED char *record = NULL;
     size_t room = 0;
     FILE *in = fdopen(fd, "re");
     while (in != NULL && getdelim(&record, &room, '\0', in) > 0) {
         take(reading, record);
     }
-    free(record);
     if (in != NULL) {
         fclose(in);
     } else {
@@ -92,9 +91,8 @@ static int start(const char *samples, const struct forms_wanted *wanted, pid_t *
 {
     int ends[2];
     posix_spawn_file_actions_t actions;
-    char *package = python_package_path();
+    OWNED char *package = python_package_path();
     if (package == NULL || pipe2(ends, O_CLOEXEC) != 0) {
-        free(package);
         return -1;
     }
     python_set_isolated(package);
@@ -105,7 +103,6 @@ static int start(const char *samples, const struct forms_wanted *wanted, pid_t *
     int error = posix_spawnp(pid, command[0], &actions, NULL, command, environ);
     posix_spawn_file_actions_destroy(&actions);
     free_command(command);
-    free(package);
     close(ends[1]);
     if (error != 0) {
         close(ends[0]);

@@ -148,11 +148,10 @@ static int meet_entry(void *context, int dirfd, const char *name, unsigned depth
 
 static void resolve(const char *origin)
 {
-    char *list = paths_quote(origin);
+    OWNED char *list = paths_quote(origin);
     memset(&verifying.cache.roots, 0, sizeof verifying.cache.roots);
     stk_roots_spell(&verifying.cache.roots, list);
     stk_roots_resolve(&verifying.cache.roots);
-    free(list);
 }
 
 static void note_closed(int error)
@@ -190,14 +189,13 @@ static void meet_table(const char *name)
     char *root = must_copy(blocks.table->origin), *seam = strstr(root, "//");
     stk_big_blocks_close(&blocks);
     if (seam != NULL) {
-        char *origin = must_format("%.*s%s", (int)(seam - root), root, seam + 1);
+        OWNED char *origin = must_format("%.*s%s", (int)(seam - root), root, seam + 1);
         *seam = '\0';
         if (!verifying.counting) {
             compare_queue_wait();
             resolve(root);
         }
         meet(FINDINGS_BLOCKS, name, origin);
-        free(origin);
     }
     free(root);
 }
@@ -209,12 +207,11 @@ static void visit_tables(void)
     const char *leaf = stk_path_leaf(catalogue);
     struct dirent *entry;
     snprintf(path, sizeof path, "%.*sbig", (int)(leaf - catalogue), catalogue);
-    DIR *tables = opendir(path);
+    OWNED_DIR DIR *tables = opendir(path);
     note_closed(tables == NULL ? -errno : 0);
     while (tables != NULL && (entry = readdir(tables)) != NULL) {
         meet_table(entry->d_name);
     }
-    directory_close(tables);
     compare_queue_wait();
 }
 
@@ -222,13 +219,11 @@ static void visit_tables(void)
 
 static void note_store(const char *home)
 {
-    char *place = must_format("%s/" STK_SAMPLES_DIRECTORY, home);
+    OWNED char *place = must_format("%s/" STK_SAMPLES_DIRECTORY, home);
     if (verifying.counting && access(place, F_OK) == 0) {
-        char *samples = must_format("%s:0", place);
+        OWNED char *samples = must_format("%s:0", place);
         add_name(&verifying.stores, samples);
-        free(samples);
     }
-    free(place);
 }
 
 /* Adds the store that the environment names, unless it is a tier's. */

@@ -128,12 +128,11 @@ static void add_file(int in, const char *name, struct holding *holding)
 static struct holding look(int in)
 {
     struct holding holding = {.count = 0};
-    DIR *files = directory_open(in);
+    OWNED_DIR DIR *files = directory_open(in);
     struct dirent *entry;
     while (files != NULL && (entry = readdir(files)) != NULL) {
         add_file(in, entry->d_name, &holding);
     }
-    directory_close(files);
     return holding;
 }
 

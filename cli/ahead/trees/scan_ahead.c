@@ -101,9 +101,8 @@ static void *list_all(void *context)
 {
     priority_lower();
     for (;;) {
-        struct waiting_directory *taken = take();
+        OWNED struct waiting_directory *taken = take();
         list(taken->path, taken->level);
-        free(taken);
     }
     return context;
 }
@@ -166,7 +165,7 @@ void scan_ahead_note(const struct stk_root *root, const char *below)
     }
     unsigned level = level_of(below); /* "a/b/." is on level 2 */
     note_level(level);
-    char *path = must_format("%s/%s", root->prefix, below);
+    OWNED char *path = must_format("%s/%s", root->prefix, below);
     *strrchr(path, '/') = '\0';
     char *slash = strrchr(path, '/');
     *slash = '\0';
@@ -175,7 +174,6 @@ void scan_ahead_note(const struct stk_root *root, const char *below)
         add_next(&listing, place.key.low, path, slash + 1, level);
         stk_listing_close(&listing);
     }
-    free(path);
 }
 
 void scan_ahead_begin(const struct stk_cache *cache)

@@ -88,7 +88,7 @@ void tree_evidence_note(const struct stk_root *root, const char *below, enum tre
     if (atomic_load(&evidence.cache) == NULL || order_queue_has_loaders()) {
         return;
     }
-    char *path = must_format("%s/%s", root->prefix, below);
+    OWNED char *path = must_format("%s/%s", root->prefix, below);
     pthread_mutex_lock(&evidence.lock);
     if (kind == TREE_SHARDS) {
         note_shard(path);
@@ -96,5 +96,4 @@ void tree_evidence_note(const struct stk_root *root, const char *below, enum tre
         note_file(path, strlen(root->prefix));
     }
     pthread_mutex_unlock(&evidence.lock);
-    free(path);
 }

@@ -161,13 +161,12 @@ static void walk_to(struct walk *walk, const char *directory, const struct stk_l
     if (!any) {
         return;
     }
-    char *path = must_format("%s/%s", directory, name->name);
+    OWNED char *path = must_format("%s/%s", directory, name->name);
     if (is_file(walk, name)) {
         add(walk, path);
     } else if (scan_is_directory(name) && walk->kind == TREE_FILES) {
         walk_through(walk, path, &part);
     }
-    free(path);
 }
 
 static void walk_through(struct walk *walk, const char *directory, const struct tree_part *part)
