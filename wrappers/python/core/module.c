@@ -33,10 +33,8 @@ static int add_types(PyObject *module)
         &lend_piece_spec, &borrow_slot_spec,      &borrow_loan_spec, &feed_thread_pool_spec,
         &feed_files_spec, &feed_buffer_pool_spec, &feed_memory_spec, NULL};
     for (PyType_Spec *const *spec = specs; *spec != NULL; spec++) {
-        PyObject *type = PyType_FromModuleAndSpec(module, *spec, NULL);
-        int status = type == NULL ? -1 : PyModule_AddType(module, (PyTypeObject *)type);
-        Py_XDECREF(type);
-        if (status != 0) {
+        HELD PyObject *type = PyType_FromModuleAndSpec(module, *spec, NULL);
+        if (type == NULL || PyModule_AddType(module, (PyTypeObject *)type) != 0) {
             return -1;
         }
     }
@@ -72,10 +70,8 @@ static int add_time(PyObject *module)
 {
     struct timespec now;
     clock_gettime(CLOCK_REALTIME_COARSE, &now);
-    PyObject *loaded = PyLong_FromLongLong((long long)now.tv_sec * 1000000000 + now.tv_nsec);
-    int status = loaded == NULL ? -1 : PyModule_AddObjectRef(module, "LOADED_NS", loaded);
-    Py_XDECREF(loaded);
-    return status;
+    HELD PyObject *loaded = PyLong_FromLongLong((long long)now.tv_sec * 1000000000 + now.tv_nsec);
+    return loaded == NULL ? -1 : PyModule_AddObjectRef(module, "LOADED_NS", loaded);
 }
 
 static int fill(PyObject *module)

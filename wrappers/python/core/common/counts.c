@@ -18,7 +18,7 @@ static _Atomic int own_rank = STK_RANK_NONE; /* of this process, at the last beg
 PyObject *core_join(PyObject *module, PyObject *run)
 {
     char path[4096];
-    PyObject *bytes = NULL;
+    HELD PyObject *bytes = NULL;
     if (!PyUnicode_FSConverter(run, &bytes)) {
         return NULL;
     }
@@ -26,7 +26,6 @@ PyObject *core_join(PyObject *module, PyObject *run)
     if (stk_tally_path(path, sizeof path, PyBytes_AsString(bytes))) {
         tally = stk_tally_open(path);
     }
-    Py_DECREF(bytes);
     atomic_store(&shared, tally); /* one of before stays mapped: another thread may be counting */
     return PyBool_FromLong(tally != NULL);
 }
@@ -45,8 +44,7 @@ PyObject *core_count(PyObject *module, PyObject *const *arguments, Py_ssize_t co
 {
     uint32_t slot;
     if (count < 1 || count > 2) {
-        PyErr_SetString(PyExc_TypeError, "a slot, and how many");
-        return NULL;
+        return PyErr_Format(PyExc_TypeError, "a slot, and how many");
     }
     if (!take_u32(arguments[0], &slot)) {
         return NULL;
@@ -56,8 +54,7 @@ PyObject *core_count(PyObject *module, PyObject *const *arguments, Py_ssize_t co
         return NULL;
     }
     if (slot >= STK_TALLY_SLOTS) {
-        PyErr_SetString(PyExc_ValueError, "no such slot");
-        return NULL;
+        return PyErr_Format(PyExc_ValueError, "no such slot");
     }
     count_more(slot, more);
     Py_RETURN_NONE;
@@ -123,11 +120,10 @@ PyObject *core_counts(PyObject *module, PyObject *unused)
 {
     PyObject *all = PyDict_New();
     for (unsigned slot = 0; all != NULL && slot < STK_TALLY_SLOTS; slot++) {
-        PyObject *count = PyLong_FromUnsignedLongLong(atomic_load(&own[slot]));
+        HELD PyObject *count = PyLong_FromUnsignedLongLong(atomic_load(&own[slot]));
         if (count == NULL || PyDict_SetItemString(all, stk_tally_name(slot), count) != 0) {
             Py_CLEAR(all);
         }
-        Py_XDECREF(count);
     }
     return all;
 }

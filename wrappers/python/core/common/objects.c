@@ -5,13 +5,8 @@
 
 PyObject *object_new(PyObject *module, const char *name)
 {
-    PyObject *type = PyObject_GetAttrString(module, name);
-    if (type == NULL) {
-        return NULL;
-    }
-    PyObject *object = PyType_GenericAlloc((PyTypeObject *)type, 0);
-    Py_DECREF(type); /* the object has its own reference */
-    return object;
+    HELD PyObject *type = PyObject_GetAttrString(module, name);
+    return type != NULL ? PyType_GenericAlloc((PyTypeObject *)type, 0) : NULL;
 }
 
 void object_free(PyObject *object)
@@ -23,12 +18,11 @@ void object_free(PyObject *object)
 
 int take_u32(PyObject *object, void *out)
 {
-    PyObject *number = PyNumber_Index(object);
+    HELD PyObject *number = PyNumber_Index(object);
     if (number == NULL) {
         return 0;
     }
     unsigned long long value = PyLong_AsUnsignedLongLong(number);
-    Py_DECREF(number);
     if (PyErr_Occurred() != NULL) {
         return 0;
     }
@@ -63,8 +57,7 @@ PyObject *core_publish(PyObject *module, PyObject *arguments)
 PyObject *core_memory_at(PyObject *module, PyObject *const *arguments, Py_ssize_t count)
 {
     if (count != 2) {
-        PyErr_SetString(PyExc_TypeError, "an address, and how many bytes");
-        return NULL;
+        return PyErr_Format(PyExc_TypeError, "an address, and how many bytes");
     }
     char *address = PyLong_AsVoidPtr(arguments[0]);
     Py_ssize_t bytes = PyLong_AsSsize_t(arguments[1]);

@@ -8,15 +8,12 @@
  * OSError. */
 PyObject *core_open_own(PyObject *module, PyObject *arguments)
 {
-    PyObject *path;
+    HELD PyObject *path = NULL;
     int make, fd;
     if (!PyArg_ParseTuple(arguments, "O&p", PyUnicode_FSConverter, &path, &make)) {
         return NULL;
     }
-    Py_BEGIN_ALLOW_THREADS;
-    fd = stk_trusted_path_open(PyBytes_AsString(path), make != 0);
-    Py_END_ALLOW_THREADS;
-    Py_DECREF(path);
+    WITHOUT_GIL(fd = stk_trusted_path_open(PyBytes_AsString(path), make != 0));
     if (fd >= 0) {
         return PyLong_FromLong(fd);
     }

@@ -59,11 +59,9 @@ PyObject *core_region_at(PyObject *module, PyObject *object)
         return NULL;
     }
     const struct region *region = region_find(address);
-    if (region == NULL) {
-        Py_RETURN_NONE;
-    }
-    return Py_BuildValue("KK", (unsigned long long)(uintptr_t)region->address,
-                         (unsigned long long)region->bytes);
+    return region != NULL ? Py_BuildValue("KK", (unsigned long long)(uintptr_t)region->address,
+                                          (unsigned long long)region->bytes)
+                          : Py_NewRef(Py_None);
 }
 
 /* region_before_unmap(address, function): has the function called once, when the region that the

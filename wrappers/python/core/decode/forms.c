@@ -56,14 +56,9 @@ PyObject *core_identify(PyObject *module, PyObject *number)
         return NULL;
     }
     if (stored_is_attached()) {
-        Py_BEGIN_ALLOW_THREADS;
-        known = identity_of((int)fd, STK_IDENTITY_NOW, &identity);
-        Py_END_ALLOW_THREADS;
+        WITHOUT_GIL(known = identity_of((int)fd, STK_IDENTITY_NOW, &identity));
     }
-    if (!known) {
-        Py_RETURN_NONE;
-    }
-    return link_bytes(identity.link);
+    return known ? link_bytes(identity.link) : Py_NewRef(Py_None);
 }
 
 static PyObject *form_view(const struct stk_store_value *form)
@@ -80,45 +75,33 @@ PyObject *core_file_bytes(PyObject *module, PyObject *number)
         return NULL;
     }
     int64_t bytes = identity_file_bytes((int)fd);
-    if (bytes < 0) {
-        Py_RETURN_NONE;
-    }
-    return PyLong_FromLongLong(bytes);
+    return bytes >= 0 ? PyLong_FromLongLong(bytes) : Py_NewRef(Py_None);
 }
 
 /* wants_link(bytes): whether a form of these bytes is stored, or would be. Otherwise the file's
  * link is not needed. */
 PyObject *core_wants_link(PyObject *module, PyObject *object)
 {
-    Py_buffer in;
+    HELD_BUFFER Py_buffer in = {0};
     if (PyObject_GetBuffer(object, &in, PyBUF_SIMPLE) != 0) {
         return NULL;
     }
     bool wanted;
-    Py_BEGIN_ALLOW_THREADS;
-    wanted = stored_wants_link(in.buf, (size_t)in.len);
-    Py_END_ALLOW_THREADS;
-    PyBuffer_Release(&in);
+    WITHOUT_GIL(wanted = stored_wants_link(in.buf, (size_t)in.len));
     return PyBool_FromLong(wanted);
 }
 
 /* form_of(bytes): the stored form of these bytes, or None. It stays valid. */
 PyObject *core_form_of(PyObject *module, PyObject *object)
 {
-    Py_buffer in;
+    HELD_BUFFER Py_buffer in = {0};
     struct stk_store_value form;
     bool found;
     if (PyObject_GetBuffer(object, &in, PyBUF_SIMPLE) != 0) {
         return NULL;
     }
-    Py_BEGIN_ALLOW_THREADS;
-    found = stored_find_form(in.buf, (size_t)in.len, &form);
-    Py_END_ALLOW_THREADS;
-    PyBuffer_Release(&in);
-    if (!found) {
-        Py_RETURN_NONE;
-    }
-    return form_view(&form);
+    WITHOUT_GIL(found = stored_find_form(in.buf, (size_t)in.len, &form));
+    return found ? form_view(&form) : Py_NewRef(Py_None);
 }
 
 /* `tell_decoded(fd, kept)`: notes that an open file is decoded, from its form, or (`kept` is false)
@@ -132,16 +115,10 @@ PyObject *core_tell_decoded(PyObject *module, PyObject *const *arguments, Py_ssi
         return NULL;
     }
     if (count != 2) {
-        PyErr_SetString(PyExc_TypeError, "a descriptor, and whether its form is kept");
-        return NULL;
+        return PyErr_Format(PyExc_TypeError, "a descriptor, and whether its form is kept");
     }
-    Py_BEGIN_ALLOW_THREADS;
-    identity_tell_decoded((int)fd, kept == 1, entry, sizeof entry);
-    Py_END_ALLOW_THREADS;
-    if (*entry == '\0') {
-        Py_RETURN_NONE;
-    }
-    return PyBytes_FromString(entry);
+    WITHOUT_GIL(identity_tell_decoded((int)fd, kept == 1, entry, sizeof entry));
+    return *entry == '\0' ? Py_NewRef(Py_None) : PyBytes_FromString(entry);
 }
 
 /* The header's outline, or None. */
@@ -149,10 +126,8 @@ static PyObject *outlined(const struct stk_form_source *source)
 {
     uint8_t outline[OUTLINE_BYTES];
     size_t bytes = outline_of(source->header, source->header_bytes, outline);
-    if (bytes == 0) {
-        Py_RETURN_NONE;
-    }
-    return PyBytes_FromStringAndSize((const char *)outline, (Py_ssize_t)bytes);
+    return bytes != 0 ? PyBytes_FromStringAndSize((const char *)outline, (Py_ssize_t)bytes)
+                      : Py_NewRef(Py_None);
 }
 
 /* (link, form, what examine() says, the file's first bytes, its size, its state, an outline) */
@@ -188,20 +163,10 @@ PyObject *core_find(PyObject *module, PyObject *number)
     if (fd == -1 && PyErr_Occurred() != NULL) {
         return NULL;
     }
-    Py_BEGIN_ALLOW_THREADS;
-    kind = stored_find((int)fd, &found);
-    Py_END_ALLOW_THREADS;
-    if (kind == STORED_UNKNOWN) {
-        Py_RETURN_NONE;
-    }
-    return kind == STORED_FORM ? found_form(&found) : found_link(&found);
-}
-
-/* The path as the kernel would get it: a new reference, or NULL with an exception set. */
-static PyObject *path_bytes(PyObject *path)
-{
-    PyObject *bytes = NULL;
-    return PyUnicode_FSConverter(path, &bytes) ? bytes : NULL;
+    WITHOUT_GIL(kind = stored_find((int)fd, &found));
+    return kind == STORED_UNKNOWN ? Py_NewRef(Py_None)
+           : kind == STORED_FORM  ? found_form(&found)
+                                  : found_link(&found);
 }
 
 /* find_path(path): as find(), of a covered file that has no entry and need not be opened; None:
@@ -209,51 +174,38 @@ static PyObject *path_bytes(PyObject *path)
 PyObject *core_find_path(PyObject *module, PyObject *path)
 {
     struct stored_found found;
-    PyObject *bytes = path_bytes(path);
-    if (bytes == NULL) {
+    HELD PyObject *bytes = NULL;
+    if (!PyUnicode_FSConverter(path, &bytes)) {
         return NULL;
     }
     const char *name = PyBytes_AsString(bytes);
     bool has_form;
-    Py_BEGIN_ALLOW_THREADS;
-    has_form = stored_find_path(name, &found);
-    Py_END_ALLOW_THREADS;
-    Py_DECREF(bytes);
-    if (!has_form) {
-        Py_RETURN_NONE;
-    }
-    return found_form(&found);
+    WITHOUT_GIL(has_form = stored_find_path(name, &found));
+    return has_form ? found_form(&found) : Py_NewRef(Py_None);
 }
 
 /* identify_path(path): what find_path() begins with, or None. */
 PyObject *core_identify_path(PyObject *module, PyObject *path)
 {
     struct identity identity;
-    PyObject *bytes = path_bytes(path);
-    if (bytes == NULL) {
+    HELD PyObject *bytes = NULL;
+    if (!PyUnicode_FSConverter(path, &bytes)) {
         return NULL;
     }
     const char *name = PyBytes_AsString(bytes);
     bool known;
-    Py_BEGIN_ALLOW_THREADS;
-    known = identity_of_path(name, STK_IDENTITY_RUN, &identity);
-    Py_END_ALLOW_THREADS;
-    Py_DECREF(bytes);
-    if (!known) {
-        Py_RETURN_NONE;
-    }
-    return link_bytes(identity.link);
+    WITHOUT_GIL(known = identity_of_path(name, STK_IDENTITY_RUN, &identity));
+    return known ? link_bytes(identity.link) : Py_NewRef(Py_None);
 }
 
 /* `tell_served(path)`: notes that the form of find_path() is used in the place of an open. */
 PyObject *core_tell_served(PyObject *module, PyObject *path)
 {
-    PyObject *bytes = path_bytes(path);
-    if (bytes == NULL) {
+    HELD PyObject *bytes = NULL;
+    if (!PyUnicode_FSConverter(path, &bytes)) {
         return NULL;
     }
     identity_tell_served(PyBytes_AsString(bytes));
-    Py_DECREF(bytes);
     Py_RETURN_NONE;
 }
 
@@ -268,14 +220,11 @@ PyObject *core_holds(PyObject *module, PyObject *const *arguments, Py_ssize_t co
     }
     if (count != 2 || !PyBytes_Check(arguments[1]) ||
         PyBytes_Size(arguments[1]) != (Py_ssize_t)sizeof mark) {
-        PyErr_SetString(PyExc_ValueError, "not a descriptor and a state of find()'s");
-        return NULL;
+        return PyErr_Format(PyExc_ValueError, "not a descriptor and a state of find()'s");
     }
     bool holds;
     memcpy(&mark, PyBytes_AsString(arguments[1]), sizeof mark);
-    Py_BEGIN_ALLOW_THREADS;
-    holds = identity_holds((int)fd, &mark);
-    Py_END_ALLOW_THREADS;
+    WITHOUT_GIL(holds = identity_holds((int)fd, &mark));
     return PyBool_FromLong(holds);
 }
 
@@ -306,23 +255,19 @@ static int take_file(PyObject *object, PyObject *entry, struct stk_hash128 *link
 /* decode_stored(bytes, link or None, plan, out, entry = None): as decode(), with the store. */
 PyObject *core_decode_stored(PyObject *module, PyObject *arguments)
 {
-    Py_buffer in;
+    HELD_BUFFER Py_buffer in = {0};
     PyObject *object, *plan, *out, *entry = Py_None;
     struct stk_hash128 link;
     struct stored_file file;
     struct plan_request request;
     if (!PyArg_ParseTuple(arguments, "y*OO!O|O", &in, &object, &PyTuple_Type, &plan, &out,
-                          &entry)) {
-        return NULL;
-    }
-    if (take_file(object, entry, &link, &file) != 0 || request_begin(&request, plan, out) != 0) {
-        PyBuffer_Release(&in);
+                          &entry) ||
+        take_file(object, entry, &link, &file) != 0 || request_begin(&request, plan, out) != 0) {
         return NULL;
     }
     int status;
     BY_DECODER(status, stored_decode(decoder, in.buf, (size_t)in.len, &file, &request.plan,
                                      &request.target));
-    PyBuffer_Release(&in);
     return request_end(&request, status);
 }
 
@@ -330,40 +275,34 @@ PyObject *core_decode_stored(PyObject *module, PyObject *arguments)
  * stored before); None: there is none. */
 PyObject *core_make_form(PyObject *module, PyObject *arguments)
 {
-    Py_buffer in;
+    HELD_BUFFER Py_buffer in = {0};
     PyObject *object, *entry;
     struct stk_hash128 link;
     struct stored_file file;
     struct stk_form form = {NULL, 0};
     bool found = false;
-    if (!PyArg_ParseTuple(arguments, "y*OO", &in, &object, &entry)) {
-        return NULL;
-    }
-    if (take_file(object, entry, &link, &file) != 0) {
-        PyBuffer_Release(&in);
+    if (!PyArg_ParseTuple(arguments, "y*OO", &in, &object, &entry) ||
+        take_file(object, entry, &link, &file) != 0) {
         return NULL;
     }
     int status;
     BY_DECODER(status, stored_make(decoder, in.buf, (size_t)in.len, &file, &form, &found));
-    PyBuffer_Release(&in);
-    if (status != STK_DECODE_OK || form.bytes == 0) {
-        Py_RETURN_NONE;
-    }
-    return Py_BuildValue("y#N", form.data, (Py_ssize_t)form.bytes, PyBool_FromLong(found));
+    return status != STK_DECODE_OK || form.bytes == 0
+               ? Py_NewRef(Py_None)
+               : Py_BuildValue("y#N", form.data, (Py_ssize_t)form.bytes, PyBool_FromLong(found));
 }
 
 /* check_stored(bytes): (key, whether the form that is kept of them is theirs); None: none is kept.
  */
 PyObject *core_check_stored(PyObject *module, PyObject *object)
 {
-    Py_buffer in;
+    HELD_BUFFER Py_buffer in = {0};
     struct stk_hash128 key;
     if (PyObject_GetBuffer(object, &in, PyBUF_SIMPLE) != 0) {
         return NULL;
     }
     int same;
     BY_DECODER(same, stored_check(decoder, in.buf, (size_t)in.len, &key));
-    PyBuffer_Release(&in);
     if (same == STK_DECODE_MEMORY) {
         return PyErr_NoMemory();
     }
@@ -375,21 +314,17 @@ PyObject *core_check_stored(PyObject *module, PyObject *object)
  * was made just now, and is not counted. */
 PyObject *core_decode_form(PyObject *module, PyObject *arguments)
 {
-    Py_buffer in;
+    HELD_BUFFER Py_buffer in = {0};
     unsigned long long file_bytes;
     PyObject *plan, *out;
     struct plan_request request;
-    if (!PyArg_ParseTuple(arguments, "y*KO!O", &in, &file_bytes, &PyTuple_Type, &plan, &out)) {
-        return NULL;
-    }
-    if (request_begin(&request, plan, out) != 0) {
-        PyBuffer_Release(&in);
+    if (!PyArg_ParseTuple(arguments, "y*KO!O", &in, &file_bytes, &PyTuple_Type, &plan, &out) ||
+        request_begin(&request, plan, out) != 0) {
         return NULL;
     }
     const struct stk_store_value form = {.data = in.buf, .bytes = (size_t)in.len};
     int status;
     BY_DECODER(status,
                stored_decode_form(decoder, &form, file_bytes, &request.plan, &request.target));
-    PyBuffer_Release(&in);
     return request_end(&request, status);
 }

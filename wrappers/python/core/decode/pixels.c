@@ -20,7 +20,7 @@ PyObject *examined(const struct stk_jpeg_info *info, int sound)
 /* examine(bytes): what the header says (pixels.h); None for what is no JPEG. */
 PyObject *core_examine(PyObject *module, PyObject *bytes)
 {
-    Py_buffer in;
+    HELD_BUFFER Py_buffer in = {0};
     struct stk_jpeg_info info;
     if (PyObject_GetBuffer(bytes, &in, PyBUF_SIMPLE) != 0) {
         return NULL;
@@ -30,49 +30,38 @@ PyObject *core_examine(PyObject *module, PyObject *bytes)
                                  : stk_decode_examine(decoder, in.buf, (size_t)in.len, &info);
     bool sound = status == STK_DECODE_OK && !info.progressive && !info.multiscan &&
                  tables_are_sound(in.buf, (size_t)in.len);
-    PyBuffer_Release(&in);
     if (status == STK_DECODE_MEMORY) {
         return PyErr_NoMemory();
     }
-    if (status != STK_DECODE_OK) {
-        Py_RETURN_NONE;
-    }
-    return examined(&info, sound);
+    return status != STK_DECODE_OK ? Py_NewRef(Py_None) : examined(&info, sound);
 }
 
 /* frame(bytes): (width, height, components) as the frame header says; None: ask examine(). */
 PyObject *core_frame(PyObject *module, PyObject *bytes)
 {
-    Py_buffer in;
+    HELD_BUFFER Py_buffer in = {0};
     struct stk_frame frame;
     if (PyObject_GetBuffer(bytes, &in, PyBUF_SIMPLE) != 0) {
         return NULL;
     }
     bool found = stk_decode_frame(in.buf, (size_t)in.len, &frame);
-    PyBuffer_Release(&in);
-    if (!found) {
-        Py_RETURN_NONE;
-    }
-    return Py_BuildValue("III", frame.width, frame.height, frame.components);
+    return found ? Py_BuildValue("III", frame.width, frame.height, frame.components)
+                 : Py_NewRef(Py_None);
 }
 
 /* decode(bytes, plan, out): the pixels in `out`, or as new bytes for None; a negative number
  * (STK_DECODE_...) where it failed. plan_request.h describes the plan. */
 PyObject *core_decode(PyObject *module, PyObject *arguments)
 {
-    Py_buffer in;
+    HELD_BUFFER Py_buffer in = {0};
     PyObject *plan, *out;
     struct plan_request request;
-    if (!PyArg_ParseTuple(arguments, "y*O!O", &in, &PyTuple_Type, &plan, &out)) {
-        return NULL;
-    }
-    if (request_begin(&request, plan, out) != 0) {
-        PyBuffer_Release(&in);
+    if (!PyArg_ParseTuple(arguments, "y*O!O", &in, &PyTuple_Type, &plan, &out) ||
+        request_begin(&request, plan, out) != 0) {
         return NULL;
     }
     int status;
     BY_DECODER(status, stk_decode(decoder, in.buf, (size_t)in.len, &request.plan, &request.target));
-    PyBuffer_Release(&in);
     return request_end(&request, status);
 }
 
@@ -96,21 +85,17 @@ int take_image(struct stk_image *image, PyObject *shape, const Py_buffer *in)
 /* transform(pixels, (width, height, channels), plan, out): as decode(), from pixels. */
 PyObject *core_transform(PyObject *module, PyObject *arguments)
 {
-    Py_buffer in;
+    HELD_BUFFER Py_buffer in = {0};
     PyObject *plan, *out, *shape;
     struct stk_image image;
     struct plan_request request;
     if (!PyArg_ParseTuple(arguments, "y*O!O!O", &in, &PyTuple_Type, &shape, &PyTuple_Type, &plan,
-                          &out)) {
-        return NULL;
-    }
-    if (take_image(&image, shape, &in) != 0 || request_begin(&request, plan, out) != 0) {
-        PyBuffer_Release(&in);
+                          &out) ||
+        take_image(&image, shape, &in) != 0 || request_begin(&request, plan, out) != 0) {
         return NULL;
     }
     int status;
     BY_DECODER(status, stk_transform(decoder, &image, &request.plan, &request.target));
-    PyBuffer_Release(&in);
     return request_end(&request, status);
 }
 

@@ -9,7 +9,7 @@
  * other, with three numbers of one or four bytes each, to `out`, a buffer of as many bytes. */
 PyObject *core_split(PyObject *module, PyObject *arguments)
 {
-    Py_buffer out, in;
+    HELD_BUFFER Py_buffer out = {0}, in = {0};
     unsigned number_bytes;
     if (!PyArg_ParseTuple(arguments, "w*y*I", &out, &in, &number_bytes)) {
         return NULL;
@@ -17,16 +17,9 @@ PyObject *core_split(PyObject *module, PyObject *arguments)
     size_t pixel_bytes = 3 * (size_t)number_bytes;
     bool fits = (number_bytes == 1 || number_bytes == 4) && out.len == in.len &&
                 (size_t)in.len % pixel_bytes == 0;
-    if (fits) {
-        Py_BEGIN_ALLOW_THREADS;
-        stk_split(out.buf, in.buf, (size_t)in.len / pixel_bytes, number_bytes);
-        Py_END_ALLOW_THREADS;
-    }
-    PyBuffer_Release(&in);
-    PyBuffer_Release(&out);
     if (!fits) {
-        PyErr_SetString(PyExc_ValueError, "the buffers are not pixels and their planes");
-        return NULL;
+        return PyErr_Format(PyExc_ValueError, "the buffers are not pixels and their planes");
     }
+    WITHOUT_GIL(stk_split(out.buf, in.buf, (size_t)in.len / pixel_bytes, number_bytes));
     Py_RETURN_NONE;
 }

@@ -21,9 +21,8 @@ static bool is_taken(struct drawing *drawing, unsigned long long kind)
     if (drawing->any_taken && drawing->taken == kind) {
         return true;
     }
-    PyObject *number = PyLong_FromUnsignedLongLong(kind);
+    HELD PyObject *number = PyLong_FromUnsignedLongLong(kind);
     PyObject *said = number != NULL ? PyDict_GetItemWithError(drawing->kinds, number) : NULL;
-    Py_XDECREF(number);
     PyErr_Clear();
     if (said == Py_True) {
         drawing->taken = kind;
@@ -80,7 +79,7 @@ static Py_ssize_t draw_from(struct files *files, struct drawing *drawing, Py_ssi
  */
 PyObject *files_draw(PyObject *self, PyObject *arguments)
 {
-    Py_buffer state;
+    HELD_BUFFER Py_buffer state = {0};
     Py_ssize_t at;
     PyObject *steps;
     struct drawing drawing = {0};
@@ -94,7 +93,6 @@ PyObject *files_draw(PyObject *self, PyObject *arguments)
     drawing.numbers = numbers_in(state.buf, (size_t)state.len);
     bool drawn = drawing.numbers != NULL && steps_of(&drawing.steps, steps) == 0;
     at = drawn ? draw_from(files, &drawing, at) : -1;
-    PyBuffer_Release(&state);
     return drawn ? PyLong_FromSsize_t(at) : NULL;
 }
 
@@ -118,10 +116,7 @@ PyObject *files_drawn_size(PyObject *self, PyObject *unused)
         found[0] = width;
         found[1] = height;
     }
-    if (found[0] == 0) {
-        Py_RETURN_NONE;
-    }
-    return Py_BuildValue("II", found[0], found[1]);
+    return found[0] != 0 ? Py_BuildValue("II", found[0], found[1]) : Py_NewRef(Py_None);
 }
 
 /* files.drawn(i): the geometry of the plan of one that was drawn (plan_request.h). */

@@ -46,9 +46,7 @@ static void free_files(PyObject *self)
     struct thread_pool *pool = files->py_pool != NULL ? files->py_pool->pool : NULL;
     bool own = files->py_pool == NULL || files->py_pool->owner == stk_sys_getpid();
     if (pool != NULL && own) {
-        Py_BEGIN_ALLOW_THREADS;
-        thread_pool_cancel(pool, &files->group);
-        Py_END_ALLOW_THREADS;
+        WITHOUT_GIL(thread_pool_cancel(pool, &files->group));
     }
     for (Py_ssize_t i = 0; own && i < files->room; i++) {
         item_clear(&files->items[i]);
@@ -91,7 +89,7 @@ static int make_room(struct files *files, Py_ssize_t count)
  */
 static int take_path(struct files *files, Py_ssize_t i, PyObject *sequence)
 {
-    PyObject *bytes = NULL, *path = PySequence_GetItem(sequence, i);
+    HELD PyObject *bytes = NULL, *path = PySequence_GetItem(sequence, i);
     if (path == NULL) {
         return -1;
     }
@@ -102,8 +100,6 @@ static int take_path(struct files *files, Py_ssize_t i, PyObject *sequence)
         files->items[i].path = PyBytes_AsString(bytes);
         PyList_Append(files->paths, bytes);
     }
-    Py_DECREF(path);
-    Py_XDECREF(bytes);
     if (PyErr_Occurred() != NULL && PyErr_ExceptionMatches(PyExc_MemoryError)) {
         return -1;
     }
@@ -221,11 +217,10 @@ static PyObject *files_head(PyObject *self, PyObject *number)
     if (item == NULL) {
         return NULL;
     }
-    if (item->found == ITEM_NOTHING) {
-        Py_RETURN_NONE;
-    }
-    return Py_BuildValue("IInK", item->info.width, item->info.height, (Py_ssize_t)item->info.end,
-                         files_kind(item));
+    return item->found == ITEM_NOTHING
+               ? Py_NewRef(Py_None)
+               : Py_BuildValue("IInK", item->info.width, item->info.height,
+                               (Py_ssize_t)item->info.end, files_kind(item));
 }
 
 /* ---- decoding ---- */
@@ -323,8 +318,7 @@ static PyObject *files_decode(PyObject *self, PyObject *arguments)
         return NULL;
     }
     if (files->has_out || row_bytes <= 0) {
-        PyErr_SetString(PyExc_ValueError, "rows of some size, once");
-        return NULL;
+        return PyErr_Format(PyExc_ValueError, "rows of some size, once");
     }
     if (take_out(files, out, (size_t)row_bytes) != 0) {
         return NULL;
@@ -346,11 +340,10 @@ static PyObject *files_failed(PyObject *self, PyObject *unused)
     PyObject *failed = files_idle_pool(files) == NULL ? NULL : PyList_New(0);
     for (Py_ssize_t i = 0; failed != NULL && i < files->count; i++) {
         if (files->items[i].is_wanted && files->items[i].status != STK_DECODE_OK) {
-            PyObject *number = PyLong_FromSsize_t(i);
+            HELD PyObject *number = PyLong_FromSsize_t(i);
             if (number == NULL || PyList_Append(failed, number) != 0) {
                 Py_CLEAR(failed);
             }
-            Py_XDECREF(number);
         }
     }
     return failed;

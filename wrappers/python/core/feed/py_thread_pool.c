@@ -15,9 +15,7 @@ static void free_pool(struct py_thread_pool *py_pool)
 {
     struct thread_pool *pool = py_pool->pool;
     py_pool->pool = NULL;
-    Py_BEGIN_ALLOW_THREADS;
-    thread_pool_free(pool);
-    Py_END_ALLOW_THREADS;
+    WITHOUT_GIL(thread_pool_free(pool));
 }
 
 static void free_py_pool(PyObject *self)
@@ -44,8 +42,7 @@ static PyObject *py_pool_close(PyObject *self, PyObject *unused)
 {
     const struct py_thread_pool *py_pool = (struct py_thread_pool *)self;
     if (py_pool->waiting > 0 && py_pool->owner == stk_sys_getpid()) {
-        PyErr_SetString(PyExc_RuntimeError, "another thread waits for this pool");
-        return NULL;
+        return PyErr_Format(PyExc_RuntimeError, "another thread waits for this pool");
     }
     free_pool((struct py_thread_pool *)self);
     Py_RETURN_NONE;
@@ -80,9 +77,7 @@ PyObject *py_pool_wait_for(struct py_thread_pool *py_pool, PyObject *number,
         return NULL;
     }
     py_pool->waiting++;
-    Py_BEGIN_ALLOW_THREADS;
-    wait_for(pool, ends, group);
-    Py_END_ALLOW_THREADS;
+    WITHOUT_GIL(wait_for(pool, ends, group));
     py_pool->waiting--;
     Py_RETURN_NONE;
 }

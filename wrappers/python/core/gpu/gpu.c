@@ -145,10 +145,8 @@ static PyObject *gpu_run(PyObject *module, PyObject *arguments)
         PyBuffer_Release(&batch.images);
         return refuse("there are not as many images");
     }
-    Py_BEGIN_ALLOW_THREADS;
-    stk_gpu_plan_run(batch.plan, batch.images.buf, (size_t)first, (size_t)last,
-                     (void *)(uintptr_t)batch.out);
-    Py_END_ALLOW_THREADS;
+    WITHOUT_GIL(stk_gpu_plan_run(batch.plan, batch.images.buf, (size_t)first, (size_t)last,
+                                 (void *)(uintptr_t)batch.out));
     PyBuffer_Release(&batch.images);
     Py_RETURN_NONE;
 }
@@ -258,9 +256,7 @@ static PyObject *gpu_open(PyObject *module, PyObject *ordinal)
     }
     pthread_mutex_init(&device->lock, NULL);
     device->owner = getpid();
-    Py_BEGIN_ALLOW_THREADS;
-    error = stk_gpu_open(&device->gpu, number, &why);
-    Py_END_ALLOW_THREADS;
+    WITHOUT_GIL(error = stk_gpu_open(&device->gpu, number, &why));
     PyObject *capsule = error < 0 ? raise_why(&why) : PyCapsule_New(device, DEVICE, close_device);
     if (capsule == NULL) {
         stk_gpu_close(device->gpu);

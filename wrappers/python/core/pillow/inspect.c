@@ -50,8 +50,7 @@ static bool has_value(PyObject *owner, PyObject *name, PyObject *value)
         PyObject *there = PyDict_GetItemWithError(PyModule_GetDict(owner), name);
         return there == value || (there == NULL && value == Py_None);
     }
-    PyObject *there = PyObject_GetAttr(owner, name);
-    Py_XDECREF(there); /* the caller holds it, if it is the value */
+    HELD PyObject *there = PyObject_GetAttr(owner, name);
     return there == value;
 }
 
@@ -69,10 +68,8 @@ static bool has_values(PyObject *owner, PyObject *seen)
 
 static bool has_numbers(PyObject *tensor, PyObject *seen)
 {
-    PyObject *numbers = PyObject_CallMethod(tensor, "tolist", NULL);
-    bool are_same = numbers != NULL && PyObject_RichCompareBool(numbers, seen, Py_EQ) == 1;
-    Py_XDECREF(numbers);
-    return are_same;
+    HELD PyObject *numbers = PyObject_CallMethod(tensor, "tolist", NULL);
+    return numbers != NULL && PyObject_RichCompareBool(numbers, seen, Py_EQ) == 1;
 }
 
 static bool is_container(PyObject *container, PyObject *seen)
@@ -104,8 +101,7 @@ static bool are_containers(PyObject *seen, Py_ssize_t from)
 PyObject *core_are_as_seen(PyObject *module, PyObject *seen)
 {
     if (!PyTuple_Check(seen)) {
-        PyErr_SetString(PyExc_TypeError, "not what was seen");
-        return NULL;
+        return PyErr_Format(PyExc_TypeError, "not what was seen");
     }
     return PyBool_FromLong(are_containers(seen, 0));
 }
@@ -117,8 +113,7 @@ static bool is_object(PyObject *object, PyObject *kind, PyObject *state)
     if ((PyObject *)Py_TYPE(object) != kind) {
         return false;
     }
-    PyObject *own = PyObject_GenericGetDict(object, NULL);
-    Py_XDECREF(own); /* it is the object's */
+    HELD PyObject *own = PyObject_GenericGetDict(object, NULL);
     return own != NULL && own == state;
 }
 
@@ -135,9 +130,8 @@ static bool is_as_seen(PyObject *object, PyObject *seen)
 /* Returns the finding on an object if the object is unchanged; borrowed, or NULL. */
 static PyObject *found_of(PyObject *object, PyObject *finds)
 {
-    PyObject *address = PyLong_FromVoidPtr(object);
+    HELD PyObject *address = PyLong_FromVoidPtr(object);
     PyObject *pair = address != NULL ? PyDict_GetItemWithError(finds, address) : NULL;
-    Py_XDECREF(address);
     bool is = pair != NULL && PyTuple_Check(pair) && PyTuple_Size(pair) == 2 &&
               is_as_seen(object, PyTuple_GetItem(pair, 0));
     PyErr_Clear();
@@ -150,18 +144,16 @@ static PyObject *found_of(PyObject *object, PyObject *finds)
 PyObject *core_found(PyObject *module, PyObject *const *arguments, Py_ssize_t count)
 {
     if (count != 2 || !PyDict_Check(arguments[1])) {
-        PyErr_SetString(PyExc_TypeError, "objects, and what was found of some");
-        return NULL;
+        return PyErr_Format(PyExc_TypeError, "objects, and what was found of some");
     }
     Py_ssize_t length = PySequence_Size(arguments[0]);
     PyObject *all = length < 0 ? NULL : PyList_New(0);
     for (Py_ssize_t i = 0; all != NULL && i < length; i++) {
-        PyObject *object = PySequence_GetItem(arguments[0], i);
+        HELD PyObject *object = PySequence_GetItem(arguments[0], i);
         PyObject *find = object != NULL ? found_of(object, arguments[1]) : NULL;
         if (object == NULL || PyList_Append(all, find != NULL ? find : Py_None) != 0) {
             Py_CLEAR(all);
         }
-        Py_XDECREF(object);
     }
     return all;
 }

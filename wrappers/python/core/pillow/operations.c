@@ -40,9 +40,7 @@ PyObject *core_blend(PyObject *module, PyObject *arguments)
         !find(&b, second, bands, size)) {
         return PyLong_FromLong(UNKNOWN);
     }
-    Py_BEGIN_ALLOW_THREADS;
-    stk_blend(&out, &a, &b, (float)share);
-    Py_END_ALLOW_THREADS;
+    WITHOUT_GIL(stk_blend(&out, &a, &b, (float)share));
     return PyLong_FromLong(0);
 }
 
@@ -59,9 +57,7 @@ PyObject *core_convert(PyObject *module, PyObject *arguments)
         !find(&in, source, kind == STK_FROM_GREY ? 1 : 3, size)) {
         return PyLong_FromLong(UNKNOWN);
     }
-    Py_BEGIN_ALLOW_THREADS;
-    stk_convert(&out, &in, (enum stk_conversion)kind);
-    Py_END_ALLOW_THREADS;
+    WITHOUT_GIL(stk_convert(&out, &in, (enum stk_conversion)kind));
     return PyLong_FromLong(0);
 }
 
@@ -105,9 +101,7 @@ PyObject *core_recolour(PyObject *module, PyObject *arguments)
     if (count < 0 || !find(&out, target, 3, size) || !find(&in, source, 3, size)) {
         return PyLong_FromLong(UNKNOWN);
     }
-    Py_BEGIN_ALLOW_THREADS;
-    stk_recolour(&out, &in, changes, (unsigned)count);
-    Py_END_ALLOW_THREADS;
+    WITHOUT_GIL(stk_recolour(&out, &in, changes, (unsigned)count));
     return PyLong_FromLong(0);
 }
 
@@ -130,9 +124,7 @@ PyObject *core_look_up(PyObject *module, PyObject *arguments)
         return PyLong_FromLong(UNKNOWN);
     }
     memcpy(&tables, values, (size_t)length);
-    Py_BEGIN_ALLOW_THREADS;
-    stk_look_up(&out, &in, &tables);
-    Py_END_ALLOW_THREADS;
+    WITHOUT_GIL(stk_look_up(&out, &in, &tables));
     return PyLong_FromLong(0);
 }
 
@@ -150,9 +142,7 @@ PyObject *core_find_tables(PyObject *module, PyObject *arguments)
     if (kind > STK_EVEN || !find(&in, source, bands, size)) {
         return PyLong_FromLong(UNKNOWN);
     }
-    Py_BEGIN_ALLOW_THREADS;
-    stk_find_tables(&tables, &in, (enum stk_table_kind)kind);
-    Py_END_ALLOW_THREADS;
+    WITHOUT_GIL(stk_find_tables(&tables, &in, (enum stk_table_kind)kind));
     return PyBytes_FromStringAndSize((const char *)&tables, (Py_ssize_t)bands * STK_TABLE_VALUES);
 }
 
@@ -175,9 +165,7 @@ PyObject *core_weigh_nine(PyObject *module, PyObject *arguments)
     if (!find(&out, target, bands, size) || !find(&in, source, bands, size)) {
         return PyLong_FromLong(UNKNOWN);
     }
-    Py_BEGIN_ALLOW_THREADS;
-    stk_weigh_nine(&out, &in, w);
-    Py_END_ALLOW_THREADS;
+    WITHOUT_GIL(stk_weigh_nine(&out, &in, w));
     return PyLong_FromLong(0);
 }
 
@@ -207,9 +195,7 @@ PyObject *core_blur(PyObject *module, PyObject *arguments)
         return PyLong_FromLong(UNKNOWN);
     }
     int status;
-    Py_BEGIN_ALLOW_THREADS;
-    status = stk_box_blur(&out, &in, radius, passes > 0 ? passes : 1);
-    Py_END_ALLOW_THREADS;
+    WITHOUT_GIL(status = stk_box_blur(&out, &in, radius, passes > 0 ? passes : 1));
     return PyLong_FromLong(status);
 }
 
@@ -235,8 +221,6 @@ PyObject *core_warp(PyObject *module, PyObject *arguments)
         return PyLong_FromLong(UNKNOWN);
     }
     bool done;
-    Py_BEGIN_ALLOW_THREADS;
-    done = stk_warp_image(&out, &in, warp);
-    Py_END_ALLOW_THREADS;
+    WITHOUT_GIL(done = stk_warp_image(&out, &in, warp));
     return PyLong_FromLong(done ? 0 : UNKNOWN);
 }

@@ -17,7 +17,7 @@ PyObject *core_png(PyObject *module, PyObject *arguments)
 {
     PyObject *core;
     struct image_memory memory;
-    Py_buffer data;
+    HELD_BUFFER Py_buffer data = {0};
     if (!PyArg_ParseTuple(arguments, "OO&(O&O&)y*", &core, take_u32, &memory.bands, take_u32,
                           &memory.width, take_u32, &memory.height, &data)) {
         return NULL;
@@ -25,10 +25,7 @@ PyObject *core_png(PyObject *module, PyObject *arguments)
     int status = STK_DECODE_ARGUMENT;
     if (find_rows(&memory, core)) {
         struct stk_png_rows rows = rows_of(&memory);
-        Py_BEGIN_ALLOW_THREADS;
-        status = stk_png_decode(data.buf, (size_t)data.len, &rows);
-        Py_END_ALLOW_THREADS;
+        WITHOUT_GIL(status = stk_png_decode(data.buf, (size_t)data.len, &rows));
     }
-    PyBuffer_Release(&data);
     return PyBool_FromLong(status == STK_DECODE_OK);
 }

@@ -72,7 +72,7 @@ static bool is_possible(const struct packed_png *packed)
  * to decode the file. */
 PyObject *core_png_pixels(PyObject *module, PyObject *arguments)
 {
-    Py_buffer data;
+    HELD_BUFFER Py_buffer data = {0};
     struct packed_png packed;
     if (!PyArg_ParseTuple(arguments, "y*(O&O&)O&(O&O&)w*", &data, take_u32, &packed.rows.width,
                           take_u32, &packed.rows.height, take_u32, &packed.rows.pixel_bytes,
@@ -81,11 +81,8 @@ PyObject *core_png_pixels(PyObject *module, PyObject *arguments)
     }
     int status = STK_DECODE_ARGUMENT;
     if (is_possible(&packed)) {
-        Py_BEGIN_ALLOW_THREADS;
-        status = make(&packed, &data);
-        Py_END_ALLOW_THREADS;
+        WITHOUT_GIL(status = make(&packed, &data));
     }
-    PyBuffer_Release(&data);
     PyBuffer_Release(&packed.out);
     return PyBool_FromLong(status == STK_DECODE_OK);
 }

@@ -27,7 +27,7 @@ static int take_store(PyObject *capsule, void *store)
 
 static int take_key(PyObject *object, void *key)
 {
-    Py_buffer bytes;
+    HELD_BUFFER Py_buffer bytes = {0};
     if (PyObject_GetBuffer(object, &bytes, PyBUF_SIMPLE) != 0) {
         return 0;
     }
@@ -37,14 +37,13 @@ static int take_key(PyObject *object, void *key)
     } else {
         PyErr_SetString(PyExc_ValueError, "a key has 16 bytes");
     }
-    PyBuffer_Release(&bytes);
     return fits;
 }
 
 /* place(setting): (directory, bytes) of STOKER_DECODED, -1 bytes without a size; ValueError. */
 static PyObject *samples_place(PyObject *module, PyObject *arguments)
 {
-    PyObject *setting, *place = NULL;
+    HELD PyObject *setting = NULL;
     size_t length;
     int64_t bytes;
     if (!PyArg_ParseTuple(arguments, "O&", PyUnicode_FSConverter, &setting)) {
@@ -53,35 +52,31 @@ static PyObject *samples_place(PyObject *module, PyObject *arguments)
     const char *value = PyBytes_AsString(setting);
     if (stk_option_split_place(value, &length, &bytes)) {
         PyObject *directory = PyUnicode_DecodeFSDefaultAndSize(value, (Py_ssize_t)length);
-        place = Py_BuildValue("NL", directory, (long long)bytes);
-    } else {
-        PyErr_Format(PyExc_ValueError, "'%s' is no size", value + length + 1);
+        return Py_BuildValue("NL", directory, (long long)bytes);
     }
-    Py_DECREF(setting);
-    return place;
+    return PyErr_Format(PyExc_ValueError, "'%s' is no size", value + length + 1);
 }
 
 /* open(directory, budget): the store, for as long as the process lives; OSError. */
 static PyObject *samples_open(PyObject *module, PyObject *arguments)
 {
-    PyObject *directory;
+    HELD PyObject *directory = NULL;
     unsigned long long budget;
     if (!PyArg_ParseTuple(arguments, "O&K", PyUnicode_FSConverter, &directory, &budget)) {
         return NULL;
     }
     struct stk_store *store = stk_store_open(PyBytes_AsString(directory), budget);
-    if (store == NULL) {
-        PyErr_SetFromErrnoWithFilename(PyExc_OSError, PyBytes_AsString(directory));
-    }
-    Py_DECREF(directory);
-    return store != NULL ? PyCapsule_New(store, STK_SAMPLES_STORE, NULL) : NULL;
+    return store != NULL
+               ? PyCapsule_New(store, STK_SAMPLES_STORE, NULL)
+               : PyErr_SetFromErrnoWithFilename(PyExc_OSError, PyBytes_AsString(directory));
 }
 
 /* join(store, run, setting): lets the store grow to what the command of that run grants to the
  * store of this setting. Returns whether the run has a tally. */
 static PyObject *samples_join(PyObject *module, PyObject *arguments)
 {
-    PyObject *capsule, *run, *setting;
+    PyObject *capsule;
+    HELD PyObject *run = NULL, *setting = NULL;
     if (!PyArg_ParseTuple(arguments, "OO&O&", &capsule, PyUnicode_FSConverter, &run,
                           PyUnicode_FSConverter, &setting)) {
         return NULL;
@@ -95,8 +90,6 @@ static PyObject *samples_join(PyObject *module, PyObject *arguments)
     if (tally != NULL) {
         stk_store_join(store, tally, PyBytes_AsString(setting));
     }
-    Py_DECREF(run);
-    Py_DECREF(setting);
     return store != NULL ? PyBool_FromLong(tally != NULL) : NULL;
 }
 
@@ -110,14 +103,10 @@ static PyObject *samples_get(PyObject *module, PyObject *arguments)
         return NULL;
     }
     bool found;
-    Py_BEGIN_ALLOW_THREADS;
-    found = stk_store_get(store, key, &value);
-    Py_END_ALLOW_THREADS;
-    if (!found) {
-        Py_RETURN_NONE;
-    }
-    return PyMemoryView_FromMemory((char *)(uintptr_t)value.data, (Py_ssize_t)value.bytes,
-                                   PyBUF_READ);
+    WITHOUT_GIL(found = stk_store_get(store, key, &value));
+    return found ? PyMemoryView_FromMemory((char *)(uintptr_t)value.data, (Py_ssize_t)value.bytes,
+                                           PyBUF_READ)
+                 : Py_NewRef(Py_None);
 }
 
 /* put(store, key, data): whether it is kept. */
@@ -125,15 +114,12 @@ static PyObject *samples_put(PyObject *module, PyObject *arguments)
 {
     struct stk_store *store;
     struct stk_hash128 key;
-    Py_buffer data;
+    HELD_BUFFER Py_buffer data = {0};
     if (!PyArg_ParseTuple(arguments, "O&O&y*", take_store, &store, take_key, &key, &data)) {
         return NULL;
     }
     bool kept;
-    Py_BEGIN_ALLOW_THREADS;
-    kept = stk_store_put(store, key, data.buf, (size_t)data.len);
-    Py_END_ALLOW_THREADS;
-    PyBuffer_Release(&data);
+    WITHOUT_GIL(kept = stk_store_put(store, key, data.buf, (size_t)data.len));
     return PyBool_FromLong(kept);
 }
 
@@ -157,9 +143,7 @@ static PyObject *samples_flush(PyObject *module, PyObject *capsule)
     if (store == NULL) {
         return NULL;
     }
-    Py_BEGIN_ALLOW_THREADS;
-    done = stk_store_flush(store);
-    Py_END_ALLOW_THREADS;
+    WITHOUT_GIL(done = stk_store_flush(store));
     return PyBool_FromLong(done);
 }
 
@@ -179,13 +163,12 @@ static PyObject *samples_counts(PyObject *module, PyObject *capsule)
 /* key(data, seed = 0): the 16 bytes that stand for it. */
 static PyObject *samples_key(PyObject *module, PyObject *arguments)
 {
-    Py_buffer data;
+    HELD_BUFFER Py_buffer data = {0};
     unsigned long long seed = 0;
     if (!PyArg_ParseTuple(arguments, "y*|K", &data, &seed)) {
         return NULL;
     }
     struct stk_hash128 key = stk_content_hash_128(data.buf, (size_t)data.len, seed);
-    PyBuffer_Release(&data);
     return PyBytes_FromStringAndSize((const char *)&key, KEY_BYTES);
 }
 
@@ -215,10 +198,9 @@ PyMODINIT_FUNC PyInit__samples_core(void);
 PyMODINIT_FUNC PyInit__samples_core(void)
 {
     PyObject *module = PyModule_Create(&definition);
-    PyObject *capsule = PyCapsule_New((void *)(uintptr_t)&api, STK_SAMPLES_API, NULL);
+    HELD PyObject *capsule = PyCapsule_New((void *)(uintptr_t)&api, STK_SAMPLES_API, NULL);
     if (module == NULL || capsule == NULL || PyModule_AddObjectRef(module, "api", capsule) != 0) {
         Py_CLEAR(module);
     }
-    Py_XDECREF(capsule);
     return module;
 }

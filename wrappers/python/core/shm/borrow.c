@@ -109,8 +109,7 @@ static PyObject *borrowed_loan(PyObject *self, PyObject *arguments)
     }
     size_t all = from->slot.memory == NULL ? 0 : from->slot.bytes;
     if (offset < 0 || bytes <= 0 || (size_t)offset > all || (size_t)bytes > all - (size_t)offset) {
-        PyErr_SetString(PyExc_ValueError, "no part of this slot");
-        return NULL;
+        return PyErr_Format(PyExc_ValueError, "no part of this slot");
     }
     return make_loan(PyType_GetModule(Py_TYPE(self)), from, stk_sys_getpid(),
                      from->slot.memory + offset, bytes);

@@ -54,8 +54,7 @@ static PyObject *piece_part(PyObject *self, PyObject *arguments)
     }
     if (offset < 0 || bytes <= 0 || offset > piece->bytes || bytes > piece->bytes - offset ||
         piece->owner != ring.owner) {
-        PyErr_SetString(PyExc_ValueError, "no part of this piece");
-        return NULL;
+        return PyErr_Format(PyExc_ValueError, "no part of this piece");
     }
     stk_ring_hold(&ring, piece->slot);
     return make_piece(PyType_GenericAlloc(Py_TYPE(self), 0), piece->slot, piece->memory + offset,
@@ -100,10 +99,9 @@ PyObject *core_ring_take(PyObject *module, PyObject *size)
         return NULL;
     }
     int slot = bytes > 0 && stk_ring_is_own(&ring) ? stk_ring_take(&ring, (size_t)bytes) : -1;
-    if (slot < 0) {
-        Py_RETURN_NONE;
-    }
-    return make_piece(object_new(module, "Piece"), slot, ring.slots[slot].slot.memory, bytes);
+    return slot >= 0
+               ? make_piece(object_new(module, "Piece"), slot, ring.slots[slot].slot.memory, bytes)
+               : Py_NewRef(Py_None);
 }
 
 /*

@@ -185,7 +185,7 @@ static int make_with(struct making *making, PyObject *generator)
 PyObject *core_make_small(PyObject *module, PyObject *arguments)
 {
     struct making making = {0};
-    Py_buffer in;
+    HELD_BUFFER Py_buffer in = {0};
     PyObject *steps, *shape, *plan, *generator, *out, *result = NULL;
     if (!PyArg_ParseTuple(arguments, "O!y*O!O!OO", &PyTuple_Type, &steps, &in, &PyTuple_Type,
                           &shape, &PyTuple_Type, &plan, &generator, &out)) {
@@ -201,6 +201,5 @@ PyObject *core_make_small(PyObject *module, PyObject *arguments)
         }
     }
     free(making.padded);
-    PyBuffer_Release(&in);
     return result;
 }

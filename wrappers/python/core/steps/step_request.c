@@ -42,7 +42,7 @@ struct numbers *numbers_in(void *memory, size_t bytes)
 /* words(count, state): so many draws of 32 bits from the state of torch's generator. */
 PyObject *core_words(PyObject *module, PyObject *arguments)
 {
-    Py_buffer state;
+    HELD_BUFFER Py_buffer state = {0};
     Py_ssize_t count;
     if (!PyArg_ParseTuple(arguments, "nw*", &count, &state)) {
         return NULL;
@@ -50,12 +50,10 @@ PyObject *core_words(PyObject *module, PyObject *arguments)
     struct numbers *numbers = numbers_in(state.buf, (size_t)state.len);
     PyObject *words = numbers != NULL ? PyList_New(0) : NULL;
     for (Py_ssize_t i = 0; words != NULL && i < count; i++) {
-        PyObject *word = PyLong_FromUnsignedLong(numbers_draw(numbers));
+        HELD PyObject *word = PyLong_FromUnsignedLong(numbers_draw(numbers));
         if (word == NULL || PyList_Append(words, word) != 0) {
             Py_CLEAR(words);
         }
-        Py_XDECREF(word);
     }
-    PyBuffer_Release(&state);
     return words;
 }
