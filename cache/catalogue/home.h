@@ -19,8 +19,6 @@
 #pragma once
 
 #include <stdbool.h>
-#include <stddef.h>
-#include <sys/stat.h>
 
 #include "base/path.h"
 

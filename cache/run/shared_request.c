@@ -1,7 +1,5 @@
 #include "cache/run/shared_request.h"
 
-#include <string.h>
-
 #include "base/clock.h"
 #include "base/invariant.h"
 #include "base/sys.h"

@@ -1,7 +1,5 @@
 #include "cache/tier/pressure.h"
 
-#include <string.h>
-
 #include "base/clock.h"
 #include "base/memory.h"
 #include "base/sys.h"

@@ -1,7 +1,6 @@
 #include "cache/tier/sample_quota.h"
 
 #include <fcntl.h>
-#include <string.h>
 #include <sys/stat.h>
 
 #include "base/samples.h"

@@ -1,8 +1,6 @@
 /* Checks which paths may be covered, and detects them among a command's arguments. */
 #pragma once
 
-#include <stdbool.h>
-
 #include "cli/args/request.h"
 
 /* Adds a path that the user named, by this flag ("--path ") or by none (""). Ends with a message if

@@ -12,8 +12,6 @@
  */
 #pragma once
 
-#include <stdbool.h>
-
 #include "cli/args/request.h"
 
 enum refusal_class { REFUSAL_TYPED, REFUSAL_NODE };

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <stdbool.h>
-#include <sys/types.h>
 
 bool command_is_there(const char *name);
 /* Ends with status 127 if there is no such command, and with 126 if it cannot be executed. */

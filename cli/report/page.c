@@ -1,7 +1,6 @@
 #include "cli/report/page.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/embedded.h"

@@ -3,9 +3,6 @@
  * the end. */
 #pragma once
 
-#include <stdbool.h>
-#include <stdint.h>
-
 #include "cli/summary/figures.h"
 #include "cli/summary/sampler.h"
 

@@ -1,8 +1,5 @@
 #include "cli/run/sample_store.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/samples.h"
 #include "cache/tier/pressure.h"
 #include "cli/args/refusal.h"

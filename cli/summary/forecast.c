@@ -1,7 +1,6 @@
 #include "cli/summary/forecast.h"
 
 #include <inttypes.h>
-#include <string.h>
 
 #include "base/clock.h"
 #include "base/options.h"

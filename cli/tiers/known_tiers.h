@@ -5,8 +5,6 @@
  */
 #pragma once
 
-#include <stdbool.h>
-
 #include "cache/catalogue/catalogue.h"
 #include "cache/tier/tier.h"
 

@@ -2,8 +2,6 @@
 #include <dirent.h>
 #include <inttypes.h>
 #include <stdio.h>
-#include <string.h>
-#include <unistd.h>
 
 #include "base/samples.h"
 #include "cache/tier/ledger.h"

@@ -2,7 +2,6 @@
 #include "preload/serve/directory.h"
 
 #include <fcntl.h>
-#include <string.h>
 #include <sys/sysmacros.h>
 
 #include "base/clock.h"

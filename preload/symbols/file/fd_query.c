@@ -10,7 +10,6 @@
 #include <sys/ioctl.h>
 #include <sys/statfs.h>
 #include <sys/statvfs.h>
-#include <unistd.h>
 
 #include "base/sys.h"
 #include "preload/coverage/entry_origin.h"

@@ -1,5 +1,4 @@
 /* Planes of a tensor's pixels, into a batch. */
-#include <stdint.h>
 
 #include "decode/operations/operations.h"
 #include "wrappers/python/core/common/functions.h"
