@@ -8,9 +8,9 @@
 
 #include "base/clock.h"
 #include "cli/history/history.h"
-#include "cli/history/record_writer.h"
 #include "cli/history/run_place.h"
 #include "cli/os/command.h"
+#include "cli/os/detached.h"
 #include "cli/os/state_dir.h"
 #include "cli/out/json.h"
 #include "cli/out/say.h"
@@ -130,12 +130,43 @@ static bool compose(struct history_record *record)
     return good;
 }
 
-/* Begins to write a record. Returns false if that could not be begun. */
+/* ---- writing ---- */
+
+/* A process of its own writes records: their home may be on a server that does not answer. So
+ * neither the sampler nor the end of a run waits long. */
+static struct detached writer;
+
+static void write_detached(void *record, int out)
+{
+    int error = history_write(run.name, record);
+    detached_answer(out, &error, sizeof error);
+}
+
+/* Waits until the last record is written. Returns 0 or -errno: -ETIMEDOUT if it is not yet. */
+static int wait_for_writer(int patience_ms)
+{
+    int error = 0;
+    if (writer.pid == 0) {
+        return 0;
+    }
+    switch (detached_wait(&writer, &error, sizeof error, patience_ms)) {
+    case DETACHED_ANSWERED:
+        return error;
+    case DETACHED_GONE:
+        return -ECHILD;
+    default:
+        return -ETIMEDOUT;
+    }
+}
+
+/* Begins to write a record. Returns false if it cannot: the last one is still being written, or no
+ * process could be started. */
 static bool write_record(const struct figures *figures)
 {
     struct history_record record = {.bytes = {0}};
     run.figures = figures;
-    bool begun = compose(&record) && record_writer_write(run.name, &record);
+    bool begun = compose(&record) && wait_for_writer(0) != -ETIMEDOUT &&
+                 detached_begin(&writer, write_detached, &record);
     history_free(&record);
     return begun;
 }
@@ -185,11 +216,11 @@ void recorder_look(const struct stk_run_counts *counts, const struct epoch_times
 
 static int write_last(const struct figures *figures)
 {
-    int error = record_writer_wait(STATE_PATIENCE_MS);
+    int error = wait_for_writer(STATE_PATIENCE_MS);
     if (error == -ETIMEDOUT) {
         return error;
     }
-    return write_record(figures) ? record_writer_wait(STATE_PATIENCE_MS) : -ENOMEM;
+    return write_record(figures) ? wait_for_writer(STATE_PATIENCE_MS) : -ENOMEM;
 }
 
 static bool is_worth_a_word(int error)
@@ -206,7 +237,9 @@ void recorder_end(const struct figures *figures, int status)
     run.status = status;
     series_end(&run.series, figures->counts, session->tally, (int64_t)(figures->run_s * 1e9));
     int error = write_last(figures);
-    record_writer_leave();
+    if (writer.pid != 0) {
+        detached_leave(&writer);
+    }
     if (error == -ETIMEDOUT) {
         state_give_up();
     }

@@ -1,6 +1,9 @@
 /* Making and freeing objects; functions for which no other file is the place. */
 #include "wrappers/python/core/common/objects.h"
 
+#include <errno.h>
+
+#include "base/trusted_path.h"
 #include "wrappers/python/core/common/functions.h"
 
 PyObject *object_new(PyObject *module, const char *name)
@@ -62,4 +65,21 @@ PyObject *core_memory_at(PyObject *module, PyObject *const *arguments, Py_ssize_
     char *address = PyLong_AsVoidPtr(arguments[0]);
     Py_ssize_t bytes = PyLong_AsSsize_t(arguments[1]);
     return PyErr_Occurred() != NULL ? NULL : PyMemoryView_FromMemory(address, bytes, PyBUF_WRITE);
+}
+
+/* open_own(path, make): returns the directory's descriptor (base/trusted_path.h), or raises
+ * OSError. */
+PyObject *core_open_own(PyObject *module, PyObject *arguments)
+{
+    HELD PyObject *path = NULL;
+    int make, fd;
+    if (!PyArg_ParseTuple(arguments, "O&p", PyUnicode_FSConverter, &path, &make)) {
+        return NULL;
+    }
+    WITHOUT_GIL(fd = stk_trusted_path_open(PyBytes_AsString(path), make != 0));
+    if (fd >= 0) {
+        return PyLong_FromLong(fd);
+    }
+    errno = -fd;
+    return PyErr_SetFromErrno(PyExc_OSError);
 }

@@ -4,15 +4,28 @@
  *
  * A pool has at most `most` buffers, lent ones included. If a program holds more batches, it gets
  * more buffers, and these go back to the system. In a child of fork, the parent's buffers stay the
- * parent's.
+ * parent's. The GIL must be held, except for access to the bytes.
  */
+#include <stdbool.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/types.h>
+
 #include "base/invariant.h"
+#include "base/sys.h"
 #include "wrappers/python/core/common/functions.h"
 #include "wrappers/python/core/common/objects.h"
-#include "wrappers/python/core/feed/batch_buffer.h"
+#include "wrappers/python/core/common/region.h"
 #include "wrappers/python/core/feed/feed.h"
 
-#define MOST 64
+#define MOST       64
+#define HUGE_BYTES ((size_t)4 << 20) /* from so many on, larger pages are asked for */
+
+/* Memory of a batch's size, mapped as a whole. */
+struct batch_buffer {
+    struct region region;
+    pid_t owner; /* the process that made it */
+};
 
 struct buffer_pool {
     PyObject_HEAD;
@@ -31,9 +44,46 @@ struct batch_memory {
 
 /* ---- buffers ---- */
 
+/* Memory that a device has locked must be shared. In private memory the first process that writes
+ * after a fork gets new pages. That may be the parent, whose device would go on fetching from the
+ * old ones. */
+static void *map(size_t bytes, bool shared)
+{
+    int kind = (shared ? MAP_SHARED : MAP_PRIVATE) | MAP_ANONYMOUS;
+    void *address = mmap(NULL, bytes, PROT_READ | PROT_WRITE, kind, -1, 0);
+    if (address != MAP_FAILED && bytes >= HUGE_BYTES) {
+        madvise(address, bytes, MADV_HUGEPAGE); /* if it cannot be, the pages are small */
+    }
+    return address == MAP_FAILED ? NULL : address;
+}
+
+/* Returns NULL with an exception set. */
+static struct batch_buffer *make(size_t bytes, bool shared)
+{
+    struct batch_buffer *buffer = calloc(1, sizeof *buffer);
+    void *address = buffer != NULL ? map(bytes, shared) : NULL;
+    if (address == NULL) {
+        free(buffer);
+        PyErr_NoMemory();
+        return NULL;
+    }
+    buffer->owner = stk_sys_getpid();
+    region_begin(&buffer->region, address, bytes);
+    return buffer;
+}
+
+static void unmap(struct batch_buffer *buffer)
+{
+    void *address = buffer->region.address;
+    size_t bytes = buffer->region.bytes;
+    region_end(&buffer->region);
+    munmap(address, bytes);
+    free(buffer);
+}
+
 static bool is_good(const struct batch_buffer *buffer, size_t bytes)
 {
-    return batch_buffer_is_own(buffer) && buffer->region.bytes >= bytes;
+    return buffer->owner == stk_sys_getpid() && buffer->region.bytes >= bytes;
 }
 
 /* Returns a kept buffer that is large enough, or a new one, for which a kept one that is too small
@@ -48,9 +98,9 @@ static struct batch_buffer *find(struct buffer_pool *pool, size_t bytes)
         }
     }
     if (pool->kept > 0) {
-        batch_buffer_free(pool->buffers[--pool->kept]);
+        unmap(pool->buffers[--pool->kept]);
     }
-    return batch_buffer_make(bytes, pool->shared);
+    return make(bytes, pool->shared);
 }
 
 static void put_back(struct buffer_pool *pool, struct batch_buffer *buffer)
@@ -60,7 +110,7 @@ static void put_back(struct buffer_pool *pool, struct batch_buffer *buffer)
     if (pool->lent + pool->kept < pool->most) {
         pool->buffers[pool->kept++] = buffer;
     } else {
-        batch_buffer_free(buffer);
+        unmap(buffer);
     }
 }
 
@@ -91,7 +141,7 @@ static void free_buffer_pool(PyObject *self)
 {
     struct buffer_pool *pool = (struct buffer_pool *)self;
     while (pool->kept > 0) {
-        batch_buffer_free(pool->buffers[--pool->kept]);
+        unmap(pool->buffers[--pool->kept]);
     }
     object_free(self);
 }
