@@ -2,7 +2,6 @@
 
 #include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "cli/out/say.h"
@@ -11,10 +10,7 @@ void path_list_add(struct path_list *list, const char *path)
 {
     if (list->count == list->room) {
         list->room = list->room > 0 ? 2 * list->room : 64;
-        list->paths = realloc(list->paths, list->room * sizeof *list->paths);
-        if (list->paths == NULL) {
-            die("out of memory");
-        }
+        list->paths = must_resize(list->paths, list->room * sizeof *list->paths);
     }
     list->paths[list->count++] = must_copy(path);
 }

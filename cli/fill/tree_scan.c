@@ -41,11 +41,7 @@ static void *grown(void *array, size_t used, size_t more, size_t *room, size_t b
         return array;
     }
     *room = 2 * (used + more) + 16;
-    array = realloc(array, *room * bytes);
-    if (array == NULL) {
-        die("out of memory");
-    }
-    return array;
+    return must_resize(array, *room * bytes);
 }
 
 static struct tree_scan_directory *directory_of(char *path)

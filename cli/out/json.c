@@ -64,10 +64,7 @@ static void begin_value(struct json *json, const char *name, bool nests)
     if (twice->older != NULL) {
         twice->nests = nests;
         twice->out = json->out;
-        json->out = open_memstream(&twice->value, &twice->bytes);
-        if (json->out == NULL) {
-            die("out of memory");
-        }
+        json->out = must_open_text(&twice->value, &twice->bytes);
     }
 }
 

@@ -102,22 +102,32 @@ void owned_free(void *variable)
     free(memory);
 }
 
-char *must_copy(const char *text)
+static void *there(void *memory)
 {
-    char *copy = strdup(text);
-    if (copy == NULL) {
-        die("out of memory");
-    }
-    return copy;
-}
-
-void *must_allocate(size_t bytes)
-{
-    void *memory = calloc(1, bytes);
     if (memory == NULL) {
         die("out of memory");
     }
     return memory;
+}
+
+char *must_copy(const char *text)
+{
+    return there(strdup(text));
+}
+
+void *must_allocate(size_t bytes)
+{
+    return there(calloc(1, bytes));
+}
+
+void *must_resize(void *memory, size_t bytes)
+{
+    return there(realloc(memory, bytes));
+}
+
+FILE *must_open_text(char **text, size_t *bytes)
+{
+    return there(open_memstream(text, bytes));
 }
 
 char *must_format_all(const char *format, va_list arguments)

@@ -46,6 +46,9 @@ void owned_free(void *variable);
 char *must_copy(const char *text);
 /* Returns memory of zeros. Exits with a message if there is no memory. The caller frees. */
 void *must_allocate(size_t bytes);
+/* Do what realloc() and open_memstream() do. Exit with a message if there is no memory. */
+void *must_resize(void *memory, size_t bytes);
+FILE *must_open_text(char **text, size_t *bytes);
 /* Do what asprintf() and vasprintf() do. Exit with a message if there is no memory. The caller
  * frees. */
 char *must_format(const char *format, ...) __attribute__((format(printf, 1, 2)));

@@ -34,15 +34,11 @@ void lines_add(enum weight weight, const char *format, ...)
     size_t bytes;
     va_list arguments;
     va_start(arguments, format);
-    char *text = must_format_all(format, arguments);
+    OWNED char *text = must_format_all(format, arguments);
     va_end(arguments);
-    FILE *out = open_memstream(&broken, &bytes);
-    if (out == NULL) {
-        die("out of memory");
-    }
+    FILE *out = must_open_text(&broken, &bytes);
     unsigned rows = break_text(out, sanitise_line_but(text, *BREAK_KEEP), LINES_COLUMNS, INDENT, 0);
     fclose(out);
-    free(text);
     if (count < MOST) {
         lines[count++] = (struct summary_line){.weight = weight, .rows = rows, .text = broken};
     }

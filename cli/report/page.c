@@ -28,10 +28,7 @@ char *page_of(const char *json)
     char *text = NULL;
     size_t bytes;
     const char *place = strstr(page_template, PLACE);
-    FILE *out = open_memstream(&text, &bytes);
-    if (out == NULL) {
-        die("the report's page: out of memory");
-    }
+    FILE *out = must_open_text(&text, &bytes);
     fwrite(page_template, 1, (size_t)(place - page_template), out);
     put_json(out, json);
     fputs(place + strlen(PLACE), out);

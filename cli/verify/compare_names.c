@@ -22,10 +22,7 @@ static const struct stk_listing_name **sort(const struct stk_listing *listing, s
     while ((name = stk_listing_at(listing, &offset)) != NULL) {
         if (*count == room) {
             room = 2 * room + 64;
-            names = realloc(names, room * sizeof *names);
-            if (names == NULL) {
-                die("out of memory");
-            }
+            names = must_resize(names, room * sizeof *names);
         }
         names[(*count)++] = name;
     }

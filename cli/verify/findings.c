@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "cli/out/json.h"
@@ -15,11 +14,8 @@ void findings_note_difference(struct findings *found, const struct compared *com
 {
     if (found->count == found->room) {
         found->room = 2 * found->room + 16;
-        found->names = realloc(found->names, found->room * sizeof *found->names);
-        found->whats = realloc(found->whats, found->room * sizeof *found->whats);
-        if (found->names == NULL || found->whats == NULL) {
-            die("out of memory");
-        }
+        found->names = must_resize(found->names, found->room * sizeof *found->names);
+        found->whats = must_resize(found->whats, found->room * sizeof *found->whats);
     }
     found->names[found->count] = must_copy(compared->origin);
     found->whats[found->count++] = compared->what != NULL

@@ -38,10 +38,7 @@ struct name_list {
 
 static void add_name(struct name_list *names, const char *name)
 {
-    names->names = realloc(names->names, (names->count + 2) * sizeof *names->names);
-    if (names->names == NULL) {
-        die("out of memory");
-    }
+    names->names = must_resize(names->names, (names->count + 2) * sizeof *names->names);
     names->names[names->count++] = must_copy(name);
     names->names[names->count] = NULL;
 }
