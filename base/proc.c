@@ -187,7 +187,7 @@ static uint64_t hash_settings(pid_t pid)
     size_t done = 0;
     ssize_t got;
     struct stk_text path = proc_path(bytes, sizeof bytes, pid, "/environ");
-    int fd = path.cut ? -1 : stk_sys_openat(AT_FDCWD, bytes, O_RDONLY | O_CLOEXEC, 0);
+    STK_OWNED_FD int fd = path.cut ? -1 : stk_sys_openat(AT_FDCWD, bytes, O_RDONLY | O_CLOEXEC, 0);
     if (fd < 0) {
         return 0;
     }
@@ -195,7 +195,6 @@ static uint64_t hash_settings(pid_t pid)
         take_bytes(&setting, bytes, (size_t)got, &sum);
         done += (size_t)got;
     }
-    stk_sys_close(fd);
     return got == 0 ? sum : 0;
 }
 

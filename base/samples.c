@@ -11,13 +11,12 @@
 /* Reads the first digits of the boot's identity. */
 static bool read_boot(char out[STK_SAMPLES_BOOT_DIGITS])
 {
-    int fd = stk_sys_openat(AT_FDCWD, "/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC, 0);
+    STK_OWNED_FD int fd =
+        stk_sys_openat(AT_FDCWD, "/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC, 0);
     if (fd < 0) {
         return false;
     }
-    bool whole = stk_sys_read(fd, out, STK_SAMPLES_BOOT_DIGITS) == STK_SAMPLES_BOOT_DIGITS;
-    stk_sys_close(fd);
-    return whole;
+    return stk_sys_read(fd, out, STK_SAMPLES_BOOT_DIGITS) == STK_SAMPLES_BOOT_DIGITS;
 }
 
 uint64_t stk_samples_namespace(void)

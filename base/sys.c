@@ -101,6 +101,11 @@ void stk_sys_close_opened(int fd)
     }
 }
 
+void stk_sys_close_owned(const int *fd)
+{
+    stk_sys_close_opened(*fd);
+}
+
 int stk_sys_dup3(int from, int to, int flags)
 {
     return (int)CALL3(dup3, from, to, flags);

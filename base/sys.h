@@ -34,6 +34,10 @@ int stk_sys_open_beneath(int dirfd, const char *path, int flags);
 int stk_sys_close(int fd);
 /* Closes what an open has given. Does nothing for a negative number, as of an open that failed. */
 void stk_sys_close_opened(int fd);
+/* Has a descriptor closed so when the block of its variable is left. Stands in front of a
+ * declaration that sets the variable. */
+#define STK_OWNED_FD __attribute__((cleanup(stk_sys_close_owned)))
+void stk_sys_close_owned(const int *fd);
 int stk_sys_dup3(int from, int to, int flags);
 /* Duplicates to the lowest free number from `lowest` on, close-on-exec. Returns -EINVAL if that is
  * beyond the limit. */

@@ -140,13 +140,11 @@ static struct stk_tally *copy(int fd)
 /* Opens the file, and returns the result of `take`, or NULL if owner, mode or size are wrong. */
 static struct stk_tally *open_by(const char *path, int flags, struct stk_tally *(*take)(int fd))
 {
-    int fd = stk_sys_openat(AT_FDCWD, path, flags | O_CLOEXEC | O_NOFOLLOW, 0);
+    STK_OWNED_FD int fd = stk_sys_openat(AT_FDCWD, path, flags | O_CLOEXEC | O_NOFOLLOW, 0);
     if (fd < 0) {
         return NULL;
     }
-    struct stk_tally *tally = is_ours(fd) ? take(fd) : NULL;
-    stk_sys_close(fd);
-    return tally;
+    return is_ours(fd) ? take(fd) : NULL;
 }
 
 struct stk_tally *stk_tally_open(const char *path)

@@ -79,12 +79,11 @@ void *stk_area_map(const struct stk_area_file *file, _Atomic(void *) *slot,
     if (known != NULL) {
         return known;
     }
-    int fd = reopen(file, &stat);
+    STK_OWNED_FD int fd = reopen(file, &stat);
     if (fd < 0) {
         return NULL;
     }
     void *mapped = stk_shared_file_map(fd, extent.offset, extent.bytes);
-    stk_sys_close(fd);
     return keep_map(slot, mapped, extent.bytes);
 }
 
@@ -126,14 +125,12 @@ static char *map_in_file(struct stk_area_file *file, enum stk_area_name name, ui
 {
     struct stat stat;
     struct stk_extent extent = stk_area_extent(name, segment);
-    int fd = reopen(file, &stat);
+    STK_OWNED_FD int fd = reopen(file, &stat);
     if (fd < 0) {
         return NULL;
     }
     bool inside = stat.st_size >= extent.offset + (off_t)extent.bytes;
-    char *window = inside ? map_window(file, window_of(segment), fd) : NULL;
-    stk_sys_close(fd);
-    return window;
+    return inside ? map_window(file, window_of(segment), fd) : NULL;
 }
 
 /* ---- beyond the file ---- */

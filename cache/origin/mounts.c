@@ -108,7 +108,7 @@ static void visit_table(int fd, char *buffer, stk_mount_visitor *visit, void *co
 
 bool stk_mounts_visit(stk_mount_visitor *visit, void *context)
 {
-    int fd = stk_sys_openat(AT_FDCWD, "/proc/self/mountinfo", O_RDONLY | O_CLOEXEC, 0);
+    STK_OWNED_FD int fd = stk_sys_openat(AT_FDCWD, "/proc/self/mountinfo", O_RDONLY | O_CLOEXEC, 0);
     char *buffer =
         stk_sys_mmap(BUFFER_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     bool readable = fd >= 0 && buffer != NULL;
@@ -118,6 +118,5 @@ bool stk_mounts_visit(stk_mount_visitor *visit, void *context)
     if (buffer != NULL) {
         stk_sys_munmap(buffer, BUFFER_BYTES);
     }
-    stk_sys_close_opened(fd);
     return readable;
 }

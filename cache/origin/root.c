@@ -109,13 +109,9 @@ static bool identify_fd(struct stk_roots *roots, struct stk_root *root, int fd)
 
 static bool identify(struct stk_roots *roots, struct stk_root *root)
 {
-    int fd = stk_sys_openat(AT_FDCWD, root->prefix, O_PATH | O_DIRECTORY | O_CLOEXEC, 0);
-    if (fd < 0) {
-        return false;
-    }
-    bool known = identify_fd(roots, root, fd);
-    stk_sys_close(fd);
-    return known;
+    STK_OWNED_FD int fd =
+        stk_sys_openat(AT_FDCWD, root->prefix, O_PATH | O_DIRECTORY | O_CLOEXEC, 0);
+    return fd >= 0 && identify_fd(roots, root, fd);
 }
 
 /* A root that is a file becomes its directory, with only that name covered. */

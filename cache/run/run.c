@@ -102,10 +102,8 @@ int stk_run_join(struct stk_run *run, const char *path)
 
 bool stk_run_is_joined(const char *path)
 {
-    int fd = stk_sys_openat(AT_FDCWD, path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW, 0);
-    bool joined = fd >= 0 && stk_sys_is_held(fd);
-    stk_sys_close_opened(fd);
-    return joined;
+    STK_OWNED_FD int fd = stk_sys_openat(AT_FDCWD, path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW, 0);
+    return fd >= 0 && stk_sys_is_held(fd);
 }
 
 static int initialise(int fd, const void *unused)
@@ -133,10 +131,7 @@ int stk_run_create(struct stk_run *run, const char *home, const char *name)
         return -ENAMETOOLONG;
     }
     int error = stk_shared_file_make(path, initialise, NULL);
-    if (error != 0) {
-        return error;
-    }
-    return stk_run_open(run, path);
+    return error != 0 ? error : stk_run_open(run, path);
 }
 
 void stk_run_close(struct stk_run *run)
@@ -252,7 +247,7 @@ static void *map_segment(struct stk_run *run, uint32_t segment)
     struct stat stat;
     void *mapped = NULL;
     off_t offset = COUNTERS_BYTES + (off_t)segment * STK_RUN_SEGMENT_BYTES;
-    int fd = stk_shared_file_open(run->path, &stat);
+    STK_OWNED_FD int fd = stk_shared_file_open(run->path, &stat);
     if (fd < 0) {
         return NULL;
     }
@@ -260,7 +255,6 @@ static void *map_segment(struct stk_run *run, uint32_t segment)
         ensure_segment(run, fd, offset, stat.st_size)) {
         mapped = stk_shared_file_map(fd, offset, STK_RUN_SEGMENT_BYTES);
     }
-    stk_sys_close(fd);
     return mapped;
 }
 

@@ -24,13 +24,8 @@ static bool look_at_volume(int fd, uint64_t dev, uint64_t *volume)
 
 static bool find_volume(const struct stk_place *place, uint64_t dev, uint64_t *volume)
 {
-    int fd = stk_sys_openat(place->dirfd, place->path, O_PATH | O_CLOEXEC, 0);
-    if (fd < 0) {
-        return false;
-    }
-    bool found = look_at_volume(fd, dev, volume);
-    stk_sys_close(fd);
-    return found;
+    STK_OWNED_FD int fd = stk_sys_openat(place->dirfd, place->path, O_PATH | O_CLOEXEC, 0);
+    return fd >= 0 && look_at_volume(fd, dev, volume);
 }
 
 struct version {

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/options.h"
+#include "base/sys.h"
 #include "cli/os/descriptors.h"
 #include "cli/os/state_dir.h"
 #include "cli/out/say.h"
@@ -114,7 +115,7 @@ static void drop_oldest(int directory)
 int history_list(struct history_list *out)
 {
     unsigned count = 0;
-    OWNED_FD int directory = state_open(DIRECTORY, false);
+    STK_OWNED_FD int directory = state_open(DIRECTORY, false);
     OWNED struct record_file *found = directory >= 0 ? look(directory, &count) : NULL;
     out->count = 0;
     for (unsigned i = 0; i < count && out->count < HISTORY_MOST; i++) {
@@ -183,7 +184,7 @@ static char *join_parts(const struct history_record *record, size_t *bytes)
 int history_write(const char *name, const struct history_record *record)
 {
     size_t bytes = 0;
-    OWNED_FD int directory = state_open(DIRECTORY, true);
+    STK_OWNED_FD int directory = state_open(DIRECTORY, true);
     if (directory < 0) {
         return directory;
     }
@@ -239,7 +240,7 @@ static char *read_part(FILE *file, enum history_part wanted)
 
 char *history_read(const char *name, enum history_part part)
 {
-    OWNED_FD int directory = is_name(name) ? state_open(DIRECTORY, false) : -1;
+    STK_OWNED_FD int directory = is_name(name) ? state_open(DIRECTORY, false) : -1;
     if (directory < 0) {
         return NULL;
     }

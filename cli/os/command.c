@@ -13,7 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "cli/os/descriptors.h"
+#include "base/sys.h"
 #include "cli/out/say.h"
 
 enum { NOT_FOUND = 127, NOT_EXECUTABLE = 126 };
@@ -110,7 +110,7 @@ const char *command_cannot_preload(const char *name)
 {
     struct stat stat_;
     OWNED char *path = find(name);
-    OWNED_FD int fd = path != NULL ? open(path, O_RDONLY | O_CLOEXEC) : -1;
+    STK_OWNED_FD int fd = path != NULL ? open(path, O_RDONLY | O_CLOEXEC) : -1;
     if (fd < 0) {
         return NULL;
     }

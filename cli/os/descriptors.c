@@ -24,11 +24,6 @@ DIR *directory_open(int directory)
     return opened;
 }
 
-void owned_close(const int *fd)
-{
-    stk_sys_close_opened(*fd);
-}
-
 void owned_close_directory(DIR *const *directory)
 {
     if (*directory != NULL) {

@@ -12,12 +12,10 @@ void descriptors_raise_limit(void);
  * Returns NULL if that fails; else the caller closes it. */
 DIR *directory_open(int directory);
 
-/* Have a descriptor, directory or stream closed when the block of its variable is left, as OWNED
- * (cli/out/say.h) does with memory. They stand in front of a declaration:
- * OWNED_DIR DIR *names = opendir(path). A negative number and NULL are left alone. */
-#define OWNED_FD   __attribute__((cleanup(owned_close)))
+/* Have a directory or stream closed when the block of its variable is left, as OWNED
+ * (cli/out/say.h) does with memory, and STK_OWNED_FD (base/sys.h) with descriptors. They stand in
+ * front of a declaration: OWNED_DIR DIR *names = opendir(path). NULL is left alone. */
 #define OWNED_DIR  __attribute__((cleanup(owned_close_directory)))
 #define OWNED_FILE __attribute__((cleanup(owned_close_file)))
-void owned_close(const int *fd);
 void owned_close_directory(DIR *const *directory);
 void owned_close_file(FILE *const *file);

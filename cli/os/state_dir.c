@@ -85,7 +85,7 @@ int state_put(int directory, const char *name, const char *text, size_t bytes)
 
 void state_read(const char *name, char *text, size_t room)
 {
-    OWNED_FD int directory = state_open("", false);
+    STK_OWNED_FD int directory = state_open("", false);
     int fd = directory >= 0 ? state_open_file(directory, name) : -1;
     OWNED_FILE FILE *file = fd >= 0 ? fdopen(fd, "r") : NULL;
     size_t bytes = file != NULL ? fread(text, 1, room - 1, file) : 0;
@@ -94,7 +94,7 @@ void state_read(const char *name, char *text, size_t room)
 
 int state_write(const char *name, const char *text)
 {
-    OWNED_FD int directory = state_open("", true);
+    STK_OWNED_FD int directory = state_open("", true);
     return directory >= 0 ? state_put(directory, name, text, strlen(text)) : directory;
 }
 

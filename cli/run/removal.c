@@ -11,12 +11,12 @@
 #include <unistd.h>
 
 #include "base/path.h"
+#include "base/sys.h"
 #include "base/tally.h"
 #include "base/walk.h"
 #include "cache/catalogue/changes.h"
 #include "cache/run/run.h"
 #include "cache/tier/tier.h"
-#include "cli/os/descriptors.h"
 #include "cli/os/home_lock.h"
 #include "cli/os/team_walk.h"
 #include "cli/out/say.h"
@@ -212,7 +212,7 @@ static void empty_unused(struct stk_catalogue *catalogue, const char *home)
 {
     bool closed = atomic_load(&catalogue->header->closed) != 0;
     bool unused = closed || atomic_load(&catalogue->header->kept) == STK_KEPT_NOT;
-    OWNED_FD int alone = unused ? stk_catalogue_lock(home) : -EBUSY;
+    STK_OWNED_FD int alone = unused ? stk_catalogue_lock(home) : -EBUSY;
     if (closed || alone >= 0) {
         removal_empty_memory(catalogue, home);
     }
@@ -291,7 +291,7 @@ static void remove_locked(struct tiers *tiers, struct going *going)
         return;
     }
     bool with_own = *home != '\0' && (tiers->only == NULL || is_in(tiers->only, home));
-    OWNED_FD int alone = known ? stk_catalogue_lock(home) : -ENOENT;
+    STK_OWNED_FD int alone = known ? stk_catalogue_lock(home) : -ENOENT;
     if (alone == -EBUSY) { /* a home in use stays: another user could take its name */
         removal->used = true;
         return;
@@ -348,7 +348,7 @@ static enum removal_user end_run_user_locked(struct stk_catalogue *catalogue, co
         return REMOVAL_USER_KEPT;
     }
     bool runs = live_count(home).runs > 0;
-    OWNED_FD int alone = runs ? -1 : lock_catalogue(home);
+    STK_OWNED_FD int alone = runs ? -1 : lock_catalogue(home);
     if (!runs && alone < 0) {
         return REMOVAL_USER_USED;
     }

@@ -26,7 +26,7 @@ static bool is_marked(int directory, const char *name, uint32_t number, struct r
     struct stat stat_;
     uint32_t kept_by_run = 0;
     snprintf(path, sizeof path, "%s/catalogue", name);
-    OWNED_FD int fd = stk_sys_open_beneath(directory, path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+    STK_OWNED_FD int fd = stk_sys_open_beneath(directory, path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
     bool marked = fd >= 0 && fstat(fd, &stat_) == 0 && S_ISREG(stat_.st_mode) &&
                   stat_.st_uid != geteuid() &&
                   stk_catalogue_read_kept_by_run(fd, &kept_by_run) == 0 && kept_by_run == number;

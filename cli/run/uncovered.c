@@ -141,7 +141,7 @@ static bool is_read_file(int directory, const char *number)
 {
     struct stat link;
     struct statx file;
-    OWNED_FD int fd = openat(directory, number, O_PATH | O_CLOEXEC);
+    STK_OWNED_FD int fd = openat(directory, number, O_PATH | O_CLOEXEC);
     return fd >= 0 && fstatat(directory, number, &link, AT_SYMLINK_NOFOLLOW) == 0 &&
            (link.st_mode & 0600) == 0400 &&
            stk_sys_statx(fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_TYPE, &file) == 0 &&

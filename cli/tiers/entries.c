@@ -138,7 +138,7 @@ void entries_origin(const char *tier_home, const char *root, char *out, size_t b
     struct stat stat_;
     ssize_t got = 0;
     snprintf(path, sizeof path, "%s/tree/%s/" STK_ENTRY_NOTE, tier_home, root);
-    OWNED_FD int fd = stk_sys_open_nolinks(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    STK_OWNED_FD int fd = stk_sys_open_nolinks(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (fd >= 0 && stk_sys_fstat(fd, &stat_) == 0 && S_ISREG(stat_.st_mode)) {
         got = stk_sys_read(fd, out, bytes - 1);
     }
@@ -222,10 +222,11 @@ static void remove_empty_above(char *path, size_t tree_length, struct entries_re
 /* Returns false if a link or a mount is on the way: what lies behind it is no part of the tier. */
 static bool is_of_tier(const char *tier_home, const char *path)
 {
-    OWNED_FD int home = stk_sys_openat(AT_FDCWD, tier_home, O_PATH | O_DIRECTORY | O_CLOEXEC, 0);
-    OWNED_FD int fd = home < 0 ? home
-                               : stk_sys_open_beneath(home, path + strlen(tier_home) + 1,
-                                                      O_PATH | O_NOFOLLOW | O_CLOEXEC);
+    STK_OWNED_FD int home =
+        stk_sys_openat(AT_FDCWD, tier_home, O_PATH | O_DIRECTORY | O_CLOEXEC, 0);
+    STK_OWNED_FD int fd = home < 0 ? home
+                                   : stk_sys_open_beneath(home, path + strlen(tier_home) + 1,
+                                                          O_PATH | O_NOFOLLOW | O_CLOEXEC);
     return fd != -ELOOP && fd != -EXDEV;
 }
 

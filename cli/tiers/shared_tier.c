@@ -139,13 +139,13 @@ int shared_tier_look(const struct shared_tier *shared, const char *path, uint64_
     struct stat stat_;
     unsigned next = 0;
     name_entry(path, name);
-    OWNED_FD int home = stk_home_open(shared->home);
+    STK_OWNED_FD int home = stk_home_open(shared->home);
     int error = home < 0 ? home : stk_sys_fstatat(home, name, &stat_, AT_SYMLINK_NOFOLLOW);
     if (error == 0 && S_ISREG(stat_.st_mode) && stat_.st_uid == geteuid() &&
         (uint64_t)stat_.st_size == bytes + sizeof(struct seal)) {
         return 0;
     }
-    OWNED_FD int from = open_next(shared, &next, name, bytes);
+    STK_OWNED_FD int from = open_next(shared, &next, name, bytes);
     return from >= 0 ? 0 : error != 0 ? error : -ENOENT;
 }
 
@@ -170,7 +170,7 @@ int shared_tier_fetch(const struct shared_tier *shared, struct shared_tier_entry
     char name[PATH_BYTES];
     unsigned next = 0;
     name_entry(entry->path, name);
-    OWNED_FD int home = stk_home_open(shared->home);
+    STK_OWNED_FD int home = stk_home_open(shared->home);
     int flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW;
     int from = home < 0 ? home : stk_sys_openat(home, name, flags, 0);
     int error = from < 0 ? from : copy_sealed(from, entry, to, check);
@@ -279,7 +279,7 @@ int shared_tier_publish(const struct shared_tier *shared, const struct shared_ti
 {
     char draft[NAME_BYTES], name[PATH_BYTES];
     name_entry(entry->path, name);
-    OWNED_FD int home = stk_home_open(shared->home);
+    STK_OWNED_FD int home = stk_home_open(shared->home);
     if (home < 0) {
         return home;
     }
@@ -295,7 +295,7 @@ int shared_tier_publish(const struct shared_tier *shared, const struct shared_ti
 static int read_back(int home, const char *name, const char *text, size_t bytes)
 {
     char back[16] = "";
-    OWNED_FD int fd = stk_sys_openat(home, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW, 0);
+    STK_OWNED_FD int fd = stk_sys_openat(home, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW, 0);
     int error = fd < 0 ? fd : read_all(fd, back, bytes, 0);
     return error != 0 ? error : memcmp(text, back, bytes) == 0 ? 0 : -EIO;
 }
@@ -335,7 +335,7 @@ int shared_tier_open(struct shared_tier *shared)
 {
     int error = stk_home_path(shared->home, shared->directory) ? 0 : -ENAMETOOLONG;
     error = error == 0 ? stk_home_ensure(shared->home) : error;
-    OWNED_FD int home = error == 0 ? stk_home_open(shared->home) : error;
+    STK_OWNED_FD int home = error == 0 ? stk_home_open(shared->home) : error;
     if (home < 0) {
         return home;
     }
@@ -349,7 +349,7 @@ int shared_tier_open(struct shared_tier *shared)
 
 int shared_tier_try(const struct shared_tier *shared)
 {
-    OWNED_FD int home = stk_home_open(shared->home);
+    STK_OWNED_FD int home = stk_home_open(shared->home);
     int error = home < 0 ? home : try_out(home);
     return serves_despite(error) ? 0 : error;
 }
@@ -379,8 +379,8 @@ void shared_tier_sweep(const struct shared_tier *shared)
 {
     char name[NAME_BYTES];
     struct stat now;
-    OWNED_FD int home = stk_home_open(shared->home);
-    OWNED_FD int fd = home < 0 ? home : make_draft(home, name, 0600);
+    STK_OWNED_FD int home = stk_home_open(shared->home);
+    STK_OWNED_FD int fd = home < 0 ? home : make_draft(home, name, 0600);
     if (fd >= 0 && stk_sys_fstat(fd, &now) == 0) {
         sweep_name(home, MAKING, now.st_mtime - LEFT_S);
     }

@@ -125,12 +125,12 @@ int shared_tier_open_next(const char *directory, gid_t gid, unsigned *next, cons
 {
     uid_t uids[MOST_HOMES];
     int fd = -ENOENT;
-    OWNED_FD int homes = gid != 0 ? open_directory(directory, gid) : -ENOENT;
+    STK_OWNED_FD int homes = gid != 0 ? open_directory(directory, gid) : -ENOENT;
     if (homes < 0) {
         return -ENOENT;
     }
     for (unsigned count = find_members(homes, uids); fd < 0 && *next < count; ++*next) {
-        OWNED_FD int home = open_home(homes, uids[*next], gid);
+        STK_OWNED_FD int home = open_home(homes, uids[*next], gid);
         fd = home >= 0 ? open_entry(home, name, uids[*next], bytes) : -ENOENT;
     }
     return fd < 0 ? -ENOENT : fd;
@@ -157,7 +157,8 @@ static bool set_mode(int fd)
 bool shared_tier_open_to_group(int at, const char *name, gid_t gid)
 {
     struct stat stat;
-    OWNED_FD int fd = stk_sys_openat(at, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC, 0);
+    STK_OWNED_FD int fd =
+        stk_sys_openat(at, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC, 0);
     bool ours = fd >= 0 && stk_sys_fstat(fd, &stat) == 0 && stat.st_uid == stk_sys_geteuid() &&
                 stat.st_gid == gid;
     return ours && ((stat.st_mode & 07777) == HOME_MODE || set_mode(fd));

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/hash.h"
+#include "base/sys.h"
 #include "cli/os/descriptors.h"
 
 static uint64_t hash_of(const char *name)
@@ -52,7 +53,7 @@ int shared_tier_names_list(const struct shared_tier *shared, const char *directo
 {
     char path[STK_PATH_BYTES];
     *out = (struct shared_tier_names){.count = 0};
-    OWNED_FD int home = stk_home_open(shared->home);
+    STK_OWNED_FD int home = stk_home_open(shared->home);
     if (home < 0) {
         return home;
     }

@@ -44,7 +44,7 @@ static int open_own(int home)
 
 static int say_more(const struct shared_tier *shared, int64_t more)
 {
-    OWNED_FD int home = stk_home_open(shared->home);
+    STK_OWNED_FD int home = stk_home_open(shared->home);
     int fd = home < 0 ? home : open_own(home);
     if (fd < 0) {
         return fd;
@@ -60,7 +60,7 @@ static int64_t sum_of(int directory, const char *name)
 {
     int64_t numbers[512], sum = 0;
     ssize_t got = 0;
-    OWNED_FD int fd = openat(directory, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    STK_OWNED_FD int fd = openat(directory, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
     while (fd >= 0 && (got = stk_sys_read(fd, numbers, sizeof numbers)) > 0) {
         for (size_t i = 0; i < (size_t)got / sizeof *numbers; i++) {
             bool sound = numbers[i] > -(INT64_C(1) << 50) && numbers[i] < INT64_C(1) << 50;
@@ -73,7 +73,7 @@ static int64_t sum_of(int directory, const char *name)
 static int sum_of_all(const struct shared_tier *shared, int64_t *sum)
 {
     struct dirent *entry;
-    OWNED_FD int home = stk_home_open(shared->home);
+    STK_OWNED_FD int home = stk_home_open(shared->home);
     OWNED_DIR DIR *nodes = home >= 0 ? shared_tier_list(home, NODES) : NULL;
     *sum = 0;
     if (nodes == NULL) {

@@ -13,7 +13,6 @@
 #include "cache/origin/reader.h"
 #include "cache/version/drop.h"
 #include "cli/fill/open_origin.h"
-#include "cli/os/descriptors.h"
 #include "cli/out/say.h"
 #include "cli/tiers/entries.h"
 #include "cli/verify/compare_names.h"
@@ -74,7 +73,7 @@ static enum compare_end open_origin(struct pair *pair)
 static enum compare_end look_again(const struct pair *pair)
 {
     uint64_t size;
-    OWNED_FD int fd = origin_open(pair->place.path);
+    STK_OWNED_FD int fd = origin_open(pair->place.path);
     if (fd < 0) {
         return end_of_error(fd);
     }
@@ -329,7 +328,8 @@ static enum compare_end look_at_directory(const struct pair *pair, const char *e
 static void compare_names(const struct pair *pair, const char *entry,
                           const struct stk_listing *listing, struct compared *out)
 {
-    OWNED_FD int fd = stk_sys_openat(AT_FDCWD, out->origin, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
+    STK_OWNED_FD int fd =
+        stk_sys_openat(AT_FDCWD, out->origin, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
     out->end = fd < 0 ? end_of_error(fd) : look_at_directory(pair, entry, fd);
     if (out->end == COMPARE_RIGHT) {
         enum names names = names_compare(listing, fd);

@@ -252,11 +252,10 @@ static void restore_map(const struct restoring *restoring, const struct mapped_r
         !stands_for(restoring, &identity)) {
         return;
     }
-    int origin = map->shared ? open_origin(restoring, 0) : -1;
+    STK_OWNED_FD int origin = map->shared ? open_origin(restoring, 0) : -1;
     if (origin < 0 || !remap(map, origin)) {
         stk_run_count(&restoring->cache->run, STK_RUN_COUNTER(stale), 1);
     }
-    stk_sys_close_opened(origin);
 }
 
 /* Replaces each "\012" by the line feed of the name, in place. */
@@ -286,7 +285,7 @@ static void restore_lines(const struct restoring *restoring, char *text)
 /* Restores all maps. The kernel gives whole lines, a page of them at a time. */
 static void restore_maps(const struct restoring *restoring)
 {
-    int fd = stk_sys_openat(AT_FDCWD, "/proc/self/maps", O_RDONLY | O_CLOEXEC, 0);
+    STK_OWNED_FD int fd = stk_sys_openat(AT_FDCWD, "/proc/self/maps", O_RDONLY | O_CLOEXEC, 0);
     char *buffer =
         stk_sys_mmap(MAPS_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     ssize_t got = fd < 0 || buffer == NULL ? -1 : 1;
@@ -301,7 +300,6 @@ static void restore_maps(const struct restoring *restoring)
     if (buffer != NULL) {
         stk_sys_munmap(buffer, MAPS_BYTES);
     }
-    stk_sys_close_opened(fd);
 }
 
 /* Apart, since it needs much stack. */

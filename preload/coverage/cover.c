@@ -314,13 +314,8 @@ struct stk_cache *stk_cover_cache_for_device(dev_t dev)
 static bool real_path(int dirfd, const char *path, int flags, char out[STK_PATH_BYTES])
 {
     int follow = (flags & AT_SYMLINK_NOFOLLOW) != 0 ? O_NOFOLLOW : 0;
-    int fd = stk_sys_openat(dirfd, path, O_PATH | O_CLOEXEC | follow, 0);
-    if (fd < 0) {
-        return false;
-    }
-    bool known = stk_cover_fd_path(fd, out);
-    stk_sys_close(fd);
-    return known;
+    STK_OWNED_FD int fd = stk_sys_openat(dirfd, path, O_PATH | O_CLOEXEC | follow, 0);
+    return fd >= 0 && stk_cover_fd_path(fd, out);
 }
 
 static bool is_near(const char *path, const char *root)

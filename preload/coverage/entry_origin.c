@@ -266,13 +266,8 @@ static bool origin_by_path(const char *path, struct stk_entry_origin *origin)
         stk_entryfd_cache_with_device(&stat) == NULL) {
         return false;
     }
-    int fd = stk_sys_openat(AT_FDCWD, path, O_PATH | O_CLOEXEC, 0);
-    if (fd < 0) {
-        return true;
-    }
-    bool known = stk_entry_origin_open(fd, origin);
-    stk_sys_close(fd);
-    return known;
+    STK_OWNED_FD int fd = stk_sys_openat(AT_FDCWD, path, O_PATH | O_CLOEXEC, 0);
+    return fd < 0 || stk_entry_origin_open(fd, origin);
 }
 
 bool stk_entry_origin_may_be_meant(const char *path, int flags)

@@ -170,14 +170,11 @@ static bool still_is(int fd, const struct file *file)
 static bool swap(const char *entry, int origin_fd, const struct file *origin, int flags)
 {
     /* Close-on-exec until it has its number: another thread may be starting a program. */
-    int fd = stk_sys_open_own(entry, flags | O_CLOEXEC);
+    STK_OWNED_FD int fd = stk_sys_open_own(entry, flags | O_CLOEXEC);
     if (fd < 0) {
         return false;
     }
-    bool swapped =
-        still_is(origin_fd, origin) && stk_sys_dup3(fd, origin_fd, flags & O_CLOEXEC) >= 0;
-    stk_sys_close(fd);
-    return swapped;
+    return still_is(origin_fd, origin) && stk_sys_dup3(fd, origin_fd, flags & O_CLOEXEC) >= 0;
 }
 
 static void fill(struct stk_serve *serve, int origin_fd, int flags, struct stk_outcome *outcome)

@@ -54,13 +54,12 @@ static ssize_t copy_from(int origin, const struct copy_call *call)
 
 static __attribute__((noinline)) ssize_t copy_perhaps(const struct copy_call *call, int before)
 {
-    int origin = stk_entry_origin_open_to_read(call->fd_in);
+    STK_OWNED_FD int origin = stk_entry_origin_open_to_read(call->fd_in);
     if (origin < 0) {
         return -1;
     }
     errno = before;
     ssize_t copied = copy_from(origin, call);
-    stk_sys_close(origin);
     return copied;
 }
 

@@ -62,13 +62,12 @@ static bool is_not_executed(const struct map_call *map, const void *result)
 static __attribute__((noinline)) void *map_origin(mmap_function *next, const struct map_call *map,
                                                   int before)
 {
-    int origin = stk_entry_origin_open_to_read(map->fd);
+    STK_OWNED_FD int origin = stk_entry_origin_open_to_read(map->fd);
     if (origin < 0) {
         return MAP_FAILED;
     }
     errno = before;
     void *result = map_by(next, map, origin);
-    stk_sys_close(origin);
     return result;
 }
 
