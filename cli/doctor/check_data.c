@@ -1,7 +1,6 @@
 /* Checks of the data set: the mount that it lies on. */
 #include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -187,9 +186,9 @@ static void say_times(struct doctor *doctor, const char *path, const struct data
               "in the cache",
               path, (double)times->origin_ns / 1e6, (double)times->tier_ns / 1e6);
     doctor_ok(doctor,
-              "%s: %s%" PRIu64 " %s: opens of a first epoch wait some %.1f s, shared by the "
+              "%s: %s" COUNTED ": opens of a first epoch wait some %.1f s, shared by the "
               "workers; later ones %.1f s",
-              path, times->cut ? "for each " : "", opens, plural(opens, "file", "files"), first_s,
+              path, times->cut ? "for each " : "", COUNT_OF(opens, "file", "files"), first_s,
               later_s);
 }
 

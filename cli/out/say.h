@@ -2,6 +2,7 @@
  * file prints or exits. */
 #pragma once
 
+#include <inttypes.h>
 #include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -33,6 +34,9 @@ void die_with(int status, const char *format, ...) __attribute__((format(printf,
 const char *size_text(char out[STK_SIZE_TEXT], uint64_t bytes);
 /* Returns `one` for a count of 1, and else `more`. */
 const char *plural(uint64_t count, const char *one, const char *more);
+/* A count with its noun, "5 files": in a format, and among its arguments. */
+#define COUNTED                    "%" PRIu64 " %s"
+#define COUNT_OF(count, one, more) (count), plural(count, one, more)
 /* Returns 0 if `whole` is 0. */
 double percent(double part, double whole);
 

@@ -1,7 +1,6 @@
 #include "cli/report/recorder.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -66,8 +65,8 @@ static void put_title(FILE *out)
         fprintf(out, ", %.1f%% of %s from the cache:", figures_percent(figures),
                 size_text(size, figures->read_bytes));
     } else if (opens > 0) {
-        fprintf(out, ", %.1f%% of %" PRIu64 " %s from the cache:", figures_percent(figures), opens,
-                plural(opens, "open", "opens"));
+        fprintf(out, ", %.1f%% of " COUNTED " from the cache:", figures_percent(figures),
+                COUNT_OF(opens, "open", "opens"));
     } else {
         fprintf(out, ", nothing opened:");
     }

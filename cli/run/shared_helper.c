@@ -295,14 +295,12 @@ static void print_losses(FILE *out)
 {
     print_pauses(out);
     if (counted(STK_SHARED_REQUESTS_FULL) > 0) {
-        fprintf(out, "  shared: no room for %" PRIu64 " %s, or no right to write\n",
-                counted(STK_SHARED_REQUESTS_FULL),
-                plural(counted(STK_SHARED_REQUESTS_FULL), "file", "files"));
+        fprintf(out, "  shared: no room for " COUNTED ", or no right to write\n",
+                COUNT_OF(counted(STK_SHARED_REQUESTS_FULL), "file", "files"));
     }
     if (counted(STK_SHARED_REQUESTS_DROPPED) > 0) {
-        fprintf(out, "  shared: no time to put %" PRIu64 " %s there; %s\n",
-                counted(STK_SHARED_REQUESTS_DROPPED),
-                plural(counted(STK_SHARED_REQUESTS_DROPPED), "file", "files"),
+        fprintf(out, "  shared: no time to put " COUNTED " there; %s\n",
+                COUNT_OF(counted(STK_SHARED_REQUESTS_DROPPED), "file", "files"),
                 shared_helper_fate_of_left(helper.session));
     }
     if (counted(STK_SHARED_REQUESTS_DAMAGED) > 0) {
@@ -318,9 +316,8 @@ void shared_helper_print(FILE *out)
     if (helper.pid == 0) {
         return;
     }
-    say_line(out, "  shared: %" PRIu64 " %s (%s) came from %s, %" PRIu64 " (%s) %s put there",
-             counted(STK_SHARED_REQUESTS_FETCHED),
-             plural(counted(STK_SHARED_REQUESTS_FETCHED), "file", "files"),
+    say_line(out, "  shared: " COUNTED " (%s) came from %s, %" PRIu64 " (%s) %s put there",
+             COUNT_OF(counted(STK_SHARED_REQUESTS_FETCHED), "file", "files"),
              size_text(fetched, counted(STK_SHARED_REQUESTS_FETCHED_BYTES)), helper.shared.home,
              counted(STK_SHARED_REQUESTS_PUBLISHED),
              size_text(published, counted(STK_SHARED_REQUESTS_PUBLISHED_BYTES)),

@@ -293,10 +293,10 @@ static char *advise_setting(const struct figures *figures)
         return NULL;
     }
     uint64_t count = bypassed_count(figures->counts, why);
-    return must_format("%" PRIu64 " %s (files of %s) %s not cached, %s: what would change it is %s",
-                       count, plural(count, "open", "opens"),
-                       bypassed_size(size, figures->counts, why), plural(count, "was", "were"),
-                       bypassed_meanings[why], bypassed_settings[why]);
+    return must_format(COUNTED " (files of %s) %s not cached, %s: what would change it is %s",
+                       COUNT_OF(count, "open", "opens"), bypassed_size(size, figures->counts, why),
+                       plural(count, "was", "were"), bypassed_meanings[why],
+                       bypassed_settings[why]);
 }
 
 char *figures_advice(const struct figures *figures)

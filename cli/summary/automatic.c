@@ -1,6 +1,5 @@
 #include "cli/summary/automatic.h"
 
-#include <inttypes.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
 
@@ -56,8 +55,8 @@ static char *size_if_small(const struct request *request, char **why)
             must_format("the data set holds at least %s, and more than a short look shows", bytes);
         return NULL;
     }
-    return must_format("%s in %" PRIu64 " %s; the page cache can have %s", bytes, look.files,
-                       plural(look.files, "file", "files"), memory);
+    return must_format("%s in " COUNTED "; the page cache can have %s", bytes,
+                       COUNT_OF(look.files, "file", "files"), memory);
 }
 
 /* ---- both ---- */

@@ -1,6 +1,5 @@
 #include "cli/summary/figures.h"
 
-#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -159,8 +158,8 @@ const char *figures_files_text(char out[FIGURES_FILES_TEXT], const struct stk_ru
     uint64_t files = stk_run_files(counts);
     *out = '\0';
     if (files > 0) {
-        snprintf(out, FIGURES_FILES_TEXT, " of %s%" PRIu64 " %s",
-                 counts->unnumbered > 0 ? "at least " : "", files, plural(files, "file", "files"));
+        snprintf(out, FIGURES_FILES_TEXT, " of %s" COUNTED,
+                 counts->unnumbered > 0 ? "at least " : "", COUNT_OF(files, "file", "files"));
     }
     return out;
 }

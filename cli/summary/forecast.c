@@ -181,10 +181,9 @@ static void say_shares(const struct request *request, const struct session *sess
             size_text(room, (uint64_t)room_of_all(session, request) * STK_BLOCK_BYTES));
     } else if (look->files > 0) {
         OWNED char *shares = shares_text(request, session, look);
-        say("%s %s in %" PRIu64 " %s: once filled, %s",
+        say("%s %s in " COUNTED ": once filled, %s",
             look->of_run ? "the last run opened" : "the data set holds",
-            size_text(size, look->bytes), look->files, plural(look->files, "file", "files"),
-            shares);
+            size_text(size, look->bytes), COUNT_OF(look->files, "file", "files"), shares);
     }
 }
 
@@ -281,8 +280,8 @@ void forecast_print(FILE *out, const struct figures *figures)
         const struct stk_tier *tier = &session->tiers[i];
         uint64_t served = figures->counts->tiers[tier->index % STK_TIERS];
         OWNED char *usage = usage_text(tier), *share = share_text(figures, served, opens);
-        say_line(out, "  %s served %" PRIu64 " %s%s, %s", tier->home, served,
-                 plural(served, "open", "opens"), share, usage);
+        say_line(out, "  %s served " COUNTED "%s, %s", tier->home,
+                 COUNT_OF(served, "open", "opens"), share, usage);
     }
 }
 

@@ -86,9 +86,9 @@ static bool explain_mildly(const struct figures *figures)
                        figures_tallied(session, STK_TALLY_RESULTS_KEPT);
     if (runs > 0) {
         lines_add(HEAD,
-                  "stoker: served by %" PRIu64 " inner %s of stoker: %" PRIu64
-                  " %s, %.1f%% from the cache",
-                  runs, plural(runs, "run", "runs"), opens, plural(opens, "open", "opens"),
+                  "stoker: served by %" PRIu64 " inner %s of stoker: " COUNTED
+                  ", %.1f%% from the cache",
+                  runs, plural(runs, "run", "runs"), COUNT_OF(opens, "open", "opens"),
                   percent((double)figures_tallied(session, STK_TALLY_INNER_HITS), (double)opens));
     } else if (images > 0) {
         lines_add(HEAD, "stoker: no file below %s was opened; the images came from elsewhere",
@@ -140,9 +140,9 @@ static bool explain_listings(const struct figures *figures)
     uint64_t all = served + figures->counts->listings_asked;
     if (all > 0) {
         lines_add(HEAD,
-                  "stoker: no file below %s was opened; %" PRIu64
-                  " %s of directories, %.1f%% from the cache",
-                  figures->request->spelled[0], all, plural(all, "listing", "listings"),
+                  "stoker: no file below %s was opened; " COUNTED
+                  " of directories, %.1f%% from the cache",
+                  figures->request->spelled[0], COUNT_OF(all, "listing", "listings"),
                   percent((double)served, (double)all));
     }
     return all > 0;
@@ -165,7 +165,6 @@ void summary_explain_nothing(const struct figures *figures)
         explain_command(figures);
     }
     if (!mild && stats > 0) {
-        lines_add(CACHES, "  (%" PRIu64 " %s seen.)", stats,
-                  plural(stats, "stat was", "stats were"));
+        lines_add(CACHES, "  (" COUNTED " seen.)", COUNT_OF(stats, "stat was", "stats were"));
     }
 }

@@ -92,9 +92,9 @@ static char *times_text(const struct stretch *stretch, const struct stretch *fir
 static void add_pass(const char *name, const struct stretch *stretch, const struct stretch *first)
 {
     OWNED char *times = times_text(stretch, first);
-    lines_add(EPOCHS, "  %s: %" PRIu64 " %s in %.1f s, %.0f/s%s, %.1f s waiting for data", name,
-              stretch->count, plural(stretch->count, "sample", "samples"), stretch->seconds,
-              rate(stretch), times, stretch->waited_s);
+    lines_add(EPOCHS, "  %s: " COUNTED " in %.1f s, %.0f/s%s, %.1f s waiting for data", name,
+              COUNT_OF(stretch->count, "sample", "samples"), stretch->seconds, rate(stretch), times,
+              stretch->waited_s);
 }
 
 static void add_passes(const struct figures *figures)
@@ -174,9 +174,9 @@ static void add_uploads(const struct figures *figures)
     const struct session *session = figures->session;
     uint64_t batches = figures_tallied(session, STK_TALLY_UPLOADS);
     if (batches > 0) {
-        lines_add(TIMES, "  to the GPU: %s in %" PRIu64 " %s, %.1f s waiting for them",
-                  size_text(size, figures_tallied(session, STK_TALLY_UPLOAD_BYTES)), batches,
-                  plural(batches, "batch", "batches"), figures->upload_s);
+        lines_add(TIMES, "  to the GPU: %s in " COUNTED ", %.1f s waiting for them",
+                  size_text(size, figures_tallied(session, STK_TALLY_UPLOAD_BYTES)),
+                  COUNT_OF(batches, "batch", "batches"), figures->upload_s);
     }
 }
 
@@ -265,8 +265,8 @@ static void add_blocks(const struct figures *figures)
     const struct finisher_figures *finished = &figures->session->finished;
     if (blocks[STK_BLOCK_READS] > 0) {
         lines_add(CACHES,
-                  "  big files: %" PRIu64 " %s answered from blocks (%s); %s came from storage",
-                  blocks[STK_BLOCK_READS], plural(blocks[STK_BLOCK_READS], "read", "reads"),
+                  "  big files: " COUNTED " answered from blocks (%s); %s came from storage",
+                  COUNT_OF(blocks[STK_BLOCK_READS], "read", "reads"),
                   size_text(cache, blocks[STK_BLOCK_BYTES_CACHE]),
                   size_text(origin, blocks[STK_BLOCK_BYTES_ORIGIN]));
     }
@@ -285,11 +285,10 @@ static void add_read_ahead(const struct figures *figures)
     uint64_t lead = figures_lead(figures);
     OWNED char *how_far = lead > 0 ? must_format(", %" PRIu64 " ahead", lead) : must_copy("");
     if (ahead[STK_AHEAD_FILES] > 0) {
-        lines_add(CACHES, "  read ahead: %" PRIu64 " %s (%s), %" PRIu64 " %s there in time%s%s",
-                  ahead[STK_AHEAD_FILES], plural(ahead[STK_AHEAD_FILES], "file", "files"),
-                  size_text(size, ahead[STK_AHEAD_BYTES]), figures->there,
-                  plural(figures->there, "was", "were"), how_far,
-                  figures_limit_text(figures_ahead_limit(figures)));
+        lines_add(CACHES, "  read ahead: " COUNTED " (%s), " COUNTED " there in time%s%s",
+                  COUNT_OF(ahead[STK_AHEAD_FILES], "file", "files"),
+                  size_text(size, ahead[STK_AHEAD_BYTES]), COUNT_OF(figures->there, "was", "were"),
+                  how_far, figures_limit_text(figures_ahead_limit(figures)));
     }
 }
 
@@ -324,11 +323,9 @@ static void add_ahead(const struct request *request, const struct fill_figures *
                                        : "";
     if (request->warm) {
         lines_add(CACHES,
-                  "  --warm: %" PRIu64 " %s (%s) filled, %" PRIu64 " %s there, of %" PRIu64
-                  " in all%s",
-                  ahead->filled, plural(ahead->filled, "file", "files"),
-                  size_text(size, ahead->filled_bytes), ahead->present,
-                  plural(ahead->present, "was", "were"), ahead->found, how);
+                  "  --warm: " COUNTED " (%s) filled, " COUNTED " there, of %" PRIu64 " in all%s",
+                  COUNT_OF(ahead->filled, "file", "files"), size_text(size, ahead->filled_bytes),
+                  COUNT_OF(ahead->present, "was", "were"), ahead->found, how);
     }
 }
 
@@ -393,9 +390,9 @@ static void add_run_users(const struct run_users *users)
     for (unsigned i = 0; users != NULL && i < users->count; i++) {
         const struct run_user *user = &users->all[i];
         lines_add(HEAD,
-                  "  Processes of this run became user %u, which has a cache of its own: %" PRIu64
-                  " %s, %.1f%% from it; %s",
-                  user->uid, user->opens, plural(user->opens, "open", "opens"),
+                  "  Processes of this run became user %u, which has a cache of its own: " COUNTED
+                  ", %.1f%% from it; %s",
+                  user->uid, COUNT_OF(user->opens, "open", "opens"),
                   percent((double)user->hits, (double)user->opens), ends[user->end]);
     }
 }
@@ -406,8 +403,8 @@ static void add_run_users(const struct run_users *users)
 static char *read_ahead_text(const struct figures *figures)
 {
     uint64_t files = figures->counts->ahead[STK_AHEAD_FILES];
-    return files > 0 ? must_format(" (%" PRIu64 " %s read ahead in this run)", files,
-                                   plural(files, "file", "files"))
+    return files > 0 ? must_format(" (" COUNTED " read ahead in this run)",
+                                   COUNT_OF(files, "file", "files"))
                      : must_copy("");
 }
 
@@ -435,8 +432,8 @@ static void add_opened(const struct figures *figures)
     OWNED char *bytes = read_text(figures), *killed = killed_text(figures);
     OWNED char *read = read_ahead_text(figures);
     uint64_t opens = figures->total[STK_COUNT_OPENS];
-    lines_add(HEAD, "stoker: %s%" PRIu64 " %s%s%s, %.1f%% from the cache%s", killed, opens,
-              plural(opens, "open", "opens"), figures_files_text(files, figures->counts), bytes,
+    lines_add(HEAD, "stoker: %s" COUNTED "%s%s, %.1f%% from the cache%s", killed,
+              COUNT_OF(opens, "open", "opens"), figures_files_text(files, figures->counts), bytes,
               figures_percent(figures), read);
 }
 
@@ -445,8 +442,8 @@ static void add_listings(const struct figures *figures)
 {
     uint64_t served = figures->counts->listings_served;
     if (served > 0) {
-        lines_add(PARTS, "  directories: %" PRIu64 " %s from the cache, %" PRIu64 " from storage",
-                  served, plural(served, "listing", "listings"), figures->counts->listings_asked);
+        lines_add(PARTS, "  directories: " COUNTED " from the cache, %" PRIu64 " from storage",
+                  COUNT_OF(served, "listing", "listings"), figures->counts->listings_asked);
     }
 }
 

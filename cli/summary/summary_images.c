@@ -63,25 +63,23 @@ void summary_add_decoded(const struct session *session)
     uint64_t operations = figures_tallied(session, STK_TALLY_OPERATIONS);
     OWNED char *samples = samples_text(session);
     if (images > 0) {
-        lines_add(CACHES, "  %" PRIu64 " %s decoded%s", images, plural(images, "image", "images"),
-                  samples);
+        lines_add(CACHES, "  " COUNTED " decoded%s", COUNT_OF(images, "image", "images"), samples);
     }
     if (left > 0) {
         OWNED char *reasons = left_text(session, STK_TALLY_IMAGES + 1, STK_TALLY_REASONS);
-        lines_add(PARTS, "  %" PRIu64 " %s left to Pillow: %s", left,
-                  plural(left, "image", "images"), reasons);
+        lines_add(PARTS, "  " COUNTED " left to Pillow: %s", COUNT_OF(left, "image", "images"),
+                  reasons);
     }
     if (resized > 0) {
-        lines_add(DETAILS, "  %" PRIu64 " %s resized that Pillow had decoded", resized,
-                  plural(resized, "image", "images"));
+        lines_add(DETAILS, "  " COUNTED " resized that Pillow had decoded",
+                  COUNT_OF(resized, "image", "images"));
     }
     if (pngs > 0) {
-        lines_add(DETAILS, "  %" PRIu64 " %s loaded in Pillow's place", pngs,
-                  plural(pngs, "PNG", "PNGs"));
+        lines_add(DETAILS, "  " COUNTED " loaded in Pillow's place", COUNT_OF(pngs, "PNG", "PNGs"));
     }
     if (operations > 0) {
-        lines_add(DETAILS, "  %" PRIu64 " %s of Pillow's done here (blends, colours, blurs, warps)",
-                  operations, plural(operations, "operation", "operations"));
+        lines_add(DETAILS, "  " COUNTED " of Pillow's done here (blends, colours, blurs, warps)",
+                  COUNT_OF(operations, "operation", "operations"));
     }
 }
 
@@ -93,9 +91,8 @@ void summary_add_results(const struct session *session)
     OWNED char *lost =
         made > kept ? must_format(", %" PRIu64 " not kept", made - kept) : must_copy("");
     if (found + made > 0) {
-        lines_add(CACHES,
-                  "  %" PRIu64 " %s of stoker.cached: %" PRIu64 " found, %" PRIu64 " made%s",
-                  found + made, plural(found + made, "result", "results"), found, made, lost);
+        lines_add(CACHES, "  " COUNTED " of stoker.cached: %" PRIu64 " found, %" PRIu64 " made%s",
+                  COUNT_OF(found + made, "result", "results"), found, made, lost);
     }
 }
 
@@ -139,8 +136,8 @@ void summary_add_batches(const struct session *session)
     if (left > 0) {
         OWNED char *reasons =
             left_text(session, STK_TALLY_BATCH_REASONS, STK_TALLY_BATCH_REASONS_END);
-        lines_add(PARTS, "  %" PRIu64 " %s without a copy, %" PRIu64 " %s left to torch: %s",
-                  batches, plural(batches, "batch", "batches"), left,
-                  plural(left, "tensor", "tensors"), reasons);
+        lines_add(PARTS, "  " COUNTED " without a copy, " COUNTED " left to torch: %s",
+                  COUNT_OF(batches, "batch", "batches"), COUNT_OF(left, "tensor", "tensors"),
+                  reasons);
     }
 }

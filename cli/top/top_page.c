@@ -154,8 +154,8 @@ static void add_ahead(struct top_page *page, const struct top_run *run)
     const uint64_t *ahead = run->view.counts.ahead;
     if (ahead[STK_AHEAD_FILES] > 0) {
         add(page,
-            "  ahead    %" PRIu64 " %s read (%s), %" PRIu64 " there in time, %" PRIu64 " ahead%s",
-            ahead[STK_AHEAD_FILES], plural(ahead[STK_AHEAD_FILES], "file", "files"),
+            "  ahead    " COUNTED " read (%s), %" PRIu64 " there in time, %" PRIu64 " ahead%s",
+            COUNT_OF(ahead[STK_AHEAD_FILES], "file", "files"),
             size_text(size, ahead[STK_AHEAD_BYTES]), figures->there, figures_lead(figures),
             figures_limit_text(figures_ahead_limit(figures)));
     }

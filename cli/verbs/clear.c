@@ -169,9 +169,9 @@ static char *gone_text; /* a line for each home that went */
 static void tell_home(const struct removed_home *gone)
 {
     char size[STK_SIZE_TEXT];
-    OWNED char *line = must_format("removed %s, %" PRIu64 " %s: %s",
-                                   size_text(size, gone->blocks * STK_BLOCK_BYTES), gone->files,
-                                   plural(gone->files, "file", "files"), gone->home);
+    OWNED char *line =
+        must_format("removed %s, " COUNTED ": %s", size_text(size, gone->blocks * STK_BLOCK_BYTES),
+                    COUNT_OF(gone->files, "file", "files"), gone->home);
     gone_text = must_append(gone_text, "%s\n", sanitise_line(line));
 }
 

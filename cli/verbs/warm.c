@@ -52,18 +52,18 @@ static void catch_signals(void)
 static void print_rates(const struct fill_figures *figures)
 {
     if (figures->filled == 0 && figures->filled_bytes == 0) {
-        say("nothing was filled; %" PRIu64 " %s there", figures->present,
-            plural(figures->present, "file was", "files were"));
+        say("nothing was filled; " COUNTED " there",
+            COUNT_OF(figures->present, "file was", "files were"));
         return;
     }
     char filled[STK_SIZE_TEXT], rate[STK_SIZE_TEXT];
     double seconds = (double)figures->seconds_ns / 1e9;
     double per_s = seconds > 0 ? 1 / seconds : 0;
-    say("%" PRIu64 " %s (%s) filled in %.1f s, %.0f files/s, %s/s; %" PRIu64 " %s there",
-        figures->filled, plural(figures->filled, "file", "files"),
-        size_text(filled, figures->filled_bytes), seconds, (double)figures->filled * per_s,
-        size_text(rate, (uint64_t)((double)figures->filled_bytes * per_s)), figures->present,
-        plural(figures->present, "was", "were"));
+    say(COUNTED " (%s) filled in %.1f s, %.0f files/s, %s/s; " COUNTED " there",
+        COUNT_OF(figures->filled, "file", "files"), size_text(filled, figures->filled_bytes),
+        seconds, (double)figures->filled * per_s,
+        size_text(rate, (uint64_t)((double)figures->filled_bytes * per_s)),
+        COUNT_OF(figures->present, "was", "were"));
 }
 
 static void print_line(uint64_t number, const char *one, const char *more)
@@ -98,9 +98,8 @@ static void print_left(const struct fill_figures *figures)
                "links led to directories, which are not followed, or to no files");
     bypassed_print(figures->refused);
     if (figures->full) {
-        fprintf(stderr, "  Nothing more fitted: %" PRIu64 " %s not looked at.\n",
-                figures->found - figures->done,
-                plural(figures->found - figures->done, "file was", "files were"));
+        fprintf(stderr, "  Nothing more fitted: " COUNTED " not looked at.\n",
+                COUNT_OF(figures->found - figures->done, "file was", "files were"));
     }
 }
 
@@ -128,9 +127,8 @@ static void print_forms(const struct session *session, uint64_t jpegs)
         kept = stk_tally_read(session->tally, STK_TALLY_FORMS);
         bytes = stk_tally_read(session->tally, STK_TALLY_FORM_BYTES);
     }
-    say("%" PRIu64 " %s looked at, %" PRIu64 " decoded %s kept (%s)", jpegs,
-        plural(jpegs, "JPEG", "JPEGs"), kept, plural(kept, "copy", "copies"),
-        size_text(size, bytes));
+    say(COUNTED " looked at, %" PRIu64 " decoded %s kept (%s)", COUNT_OF(jpegs, "JPEG", "JPEGs"),
+        kept, plural(kept, "copy", "copies"), size_text(size, bytes));
 }
 
 static int status_of(const struct fill_figures *figures)
@@ -184,8 +182,8 @@ static void print_foreseen(const struct fill_figures *figures, const struct stk_
     char filled[STK_SIZE_TEXT], present[STK_SIZE_TEXT], left[STK_SIZE_TEXT], more[STK_SIZE_TEXT];
     const struct stk_tier *tier = stk_cache_next_tier(cache, NULL);
     int64_t lack = figures->wanted_blocks;
-    say("would fill %" PRIu64 " %s (%s); %" PRIu64 " (%s) %s there", figures->filled,
-        plural(figures->filled, "file", "files"), size_text(filled, figures->filled_bytes),
+    say("would fill " COUNTED " (%s); %" PRIu64 " (%s) %s there",
+        COUNT_OF(figures->filled, "file", "files"), size_text(filled, figures->filled_bytes),
         figures->present, size_text(present, figures->present_bytes),
         plural(figures->present, "is", "are"));
     print_left(figures);

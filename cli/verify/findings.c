@@ -74,8 +74,8 @@ static void say_trouble(const struct findings *found)
         say("%" PRIu64 " could not be dropped: `stoker clear` removes the cache", found->failed);
     }
     if (found->closed > 0) {
-        say("%" PRIu64 " %s of the cache could not be looked into", found->closed,
-            plural(found->closed, "directory", "directories"));
+        say(COUNTED " of the cache could not be looked into",
+            COUNT_OF(found->closed, "directory", "directories"));
     }
 }
 
@@ -85,9 +85,9 @@ void findings_print(const struct findings *found)
     for (unsigned i = 0; i < found->count; i++) {
         say_line(stdout, "%s: the copy %s", found->names[i], found->whats[i]);
     }
-    printf("%" PRIu64 " %s right (%s), %" PRIu64 " differed%s\n", count_of(found, COMPARE_RIGHT),
-           plural(count_of(found, COMPARE_RIGHT), "copy", "copies"), size_text(size, found->bytes),
-           count_of(found, COMPARE_DIFFERS),
+    printf(COUNTED " right (%s), %" PRIu64 " differed%s\n",
+           COUNT_OF(count_of(found, COMPARE_RIGHT), "copy", "copies"),
+           size_text(size, found->bytes), count_of(found, COMPARE_DIFFERS),
            count_of(found, COMPARE_DIFFERS) == 0 ? ""
            : found->failed == 0                  ? ": dropped"
                                                  : "");
