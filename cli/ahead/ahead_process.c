@@ -19,7 +19,6 @@
 #include "cli/fill/job_cache.h"
 #include "cli/history/history.h"
 #include "cli/os/detached.h"
-#include "cli/os/pause.h"
 #include "cli/os/thread.h"
 
 #define PATIENCE_NS (2 * STK_NS_PER_S) /* until the run ends without the process */
@@ -132,7 +131,7 @@ static void wait_for_end(void)
         if (waitpid(ahead.pid, NULL, WNOHANG) != 0) {
             return;
         }
-        pause_since(began_ns);
+        thread_pause_since(began_ns);
     }
     kill(ahead.pid, SIGKILL);
     waitpid(ahead.pid, NULL, WNOHANG);

@@ -14,7 +14,6 @@
 #include "cli/fill/read_cancel.h"
 #include "cli/fill/tree_scan.h"
 #include "cli/os/descriptors.h"
-#include "cli/os/pause.h"
 #include "cli/os/priority.h"
 #include "cli/os/thread.h"
 
@@ -285,7 +284,7 @@ void fill_ahead_end(void)
     fill_ahead_stop();
     int64_t began_ns = stk_clock_boottime_ns();
     while (atomic_load(&ahead.began_ns) != 0 && atomic_load(&ahead.ended_ns) == 0) {
-        pause_since(began_ns);
+        thread_pause_since(began_ns);
     }
 }
 

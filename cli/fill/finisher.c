@@ -12,7 +12,6 @@
 #include "cli/fill/fill_ahead.h"
 #include "cli/fill/job_cache.h"
 #include "cli/fill/open_origin.h"
-#include "cli/os/pause.h"
 #include "cli/os/priority.h"
 #include "cli/os/thread.h"
 #include "cli/out/say.h"
@@ -219,7 +218,7 @@ void finisher_end(void)
     int64_t began_ns = stk_clock_boottime_ns();
     while ((!big_team_end() || atomic_load(&finisher.looks)) &&
            stk_clock_boottime_ns() - began_ns < PATIENCE_NS) {
-        pause_since(began_ns);
+        thread_pause_since(began_ns);
     }
 }
 

@@ -1,9 +1,16 @@
 #include "cli/os/thread.h"
 
 #include <signal.h>
+#include <time.h>
+
+#include "base/clock.h"
 
 /* A fill needs up to 24 KB. The rest is for names and for sanitizers. */
 #define STACK_BYTES (1u << 20)
+
+#define PAUSE_PART     4
+#define LEAST_PAUSE_NS (STK_NS_PER_S / 10000)
+#define MOST_PAUSE_NS  (STK_NS_PER_S / 100)
 
 static void block_signals(sigset_t *before)
 {
@@ -33,4 +40,13 @@ bool thread_start_detached(void *(*work)(void *), void *context)
 {
     pthread_t thread;
     return thread_start(&thread, work, context) && pthread_detach(thread) == 0;
+}
+
+void thread_pause_since(int64_t began_ns)
+{
+    int64_t part_ns = (stk_clock_boottime_ns() - began_ns) / PAUSE_PART;
+    int64_t pause_ns = part_ns < LEAST_PAUSE_NS  ? LEAST_PAUSE_NS
+                       : part_ns < MOST_PAUSE_NS ? part_ns
+                                                 : MOST_PAUSE_NS;
+    nanosleep(&(struct timespec){0, pause_ns}, NULL);
 }

@@ -14,7 +14,7 @@
 #include "base/clock.h"
 #include "cache/run/shared_request.h"
 #include "cli/args/request_env.h"
-#include "cli/os/pause.h"
+#include "cli/os/thread.h"
 #include "cli/out/say.h"
 #include "cli/run/shared_helper_work.h"
 #include "cli/run/transient_entries.h"
@@ -215,7 +215,7 @@ static bool wait_for_end(void)
     bool ended = has_ended();
     bool patient = atomic_load(&helper.requests->patient) != 0;
     while (!ended && (patient || now_ns - began_ns < END_NS) && now_ns - moved_ns < STUCK_NS) {
-        pause_since(began_ns);
+        thread_pause_since(began_ns);
         now_ns = stk_clock_boottime_ns();
         moved_ns = progress() != seen ? now_ns : moved_ns;
         seen = progress();

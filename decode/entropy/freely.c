@@ -4,7 +4,7 @@
  * For a part of the image, cursors first get about as many bytes as its rows should take. If these
  * were too few, the rest is shared out likewise.
  */
-#include "decode/entropy/freely.h"
+#include "decode/entropy/parse.h"
 
 #include "decode/entropy/join.h"
 

@@ -1,5 +1,5 @@
 /* A scan with restart markers: each cursor has intervals of its own, one after another. */
-#include "decode/entropy/intervals.h"
+#include "decode/entropy/parse.h"
 
 #define END_BYTES 24u
 

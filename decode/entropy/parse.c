@@ -2,9 +2,6 @@
 
 #include <string.h>
 
-#include "decode/entropy/freely.h"
-#include "decode/entropy/intervals.h"
-
 /* A larger scan is left to libjpeg: training samples are smaller. */
 #define MOST_BYTES (64u << 20)
 

@@ -17,3 +17,7 @@
 
 /* Parses a scan. Returns false if it is not accepted. The coefficients stay until the next call. */
 bool stk_scan_parse(struct stk_scan *scan, const uint8_t *bytes, size_t size);
+/* Parse a prepared scan with restart markers, or one without. Return false if it is not accepted.
+ */
+bool stk_scan_parse_intervals(struct stk_scan *scan);
+bool stk_scan_parse_freely(struct stk_scan *scan);

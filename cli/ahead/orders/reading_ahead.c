@@ -19,7 +19,6 @@
 #include "cli/fill/open_origin.h"
 #include "cli/fill/read_cancel.h"
 #include "cli/os/descriptors.h"
-#include "cli/os/pause.h"
 #include "cli/os/priority.h"
 #include "cli/os/thread.h"
 
@@ -362,6 +361,6 @@ void reading_ahead_end(void)
         for (unsigned each = 0; each < ahead.started; each++) {
             read_cancel_cut(&ahead.cancels[each]);
         }
-        pause_since(began_ns);
+        thread_pause_since(began_ns);
     }
 }
