@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "wrappers/python/core/common/functions.h"
-#include "wrappers/python/core/common/objects.h"
 #include "wrappers/python/core/pillow/image_memory.h"
 
 #define UNKNOWN (-EINVAL)
