@@ -11,6 +11,9 @@
 
     ahead_script.py ids DIRECTORY           the first pass over images whose names are joined from a list of ids
 
+    ahead_script.py ranges DIRECTORY        ranges of one file, by pread: the passes behind the first
+    ahead_script.py hdf5 DIRECTORY          rows of one HDF5 file: the passes behind the first
+
 It knows nothing of Stoker.
 """
 
@@ -128,6 +131,44 @@ class Ids:
         return read_file(os.path.join(self.images, self.ids[index] + ".jpg"))
 
 
+class Ranges:
+    """A map-style data set whose samples are ranges of one file."""
+
+    SIZE = 100_000
+
+    def __init__(self, top):
+        self.path = os.path.join(top, "ranges")
+        self.file = None
+
+    def __len__(self):
+        return os.path.getsize(self.path) // self.SIZE
+
+    def __getitem__(self, index):
+        if self.file is None:
+            self.file = os.open(self.path, os.O_RDONLY)
+        return len(os.pread(self.file, self.SIZE, index * self.SIZE))
+
+
+class Rows:
+    """A map-style data set whose samples are rows of an HDF5 file."""
+
+    def __init__(self, top):
+        import h5py
+        self.path = os.path.join(top, "rows.h5")
+        self.file = None
+        with h5py.File(self.path, "r") as file:
+            self.count = len(file["rows"])
+
+    def __len__(self):
+        return self.count
+
+    def __getitem__(self, index):
+        if self.file is None:
+            import h5py
+            self.file = h5py.File(self.path, "r")
+        return self.file["rows"][index].nbytes
+
+
 def read_passes(data, first=0, passes=1):
     """Returns the figures of the passes from that one on."""
     from torch.utils.data import DataLoader
@@ -145,6 +186,7 @@ def read_passes(data, first=0, passes=1):
 if __name__ == "__main__":
     kinds = {"indexed": lambda top: read_passes(Indexed(top), 1, PASSES), "tree": read_tree, "shards": read_by_processes, "webdataset": read_by_webdataset,
              "once": lambda top: read_passes(Indexed(top)), "masks": lambda top: read_passes(Masked(top)),
+             "ranges": lambda top: read_passes(Ranges(top), 1, PASSES), "hdf5": lambda top: read_passes(Rows(top), 1, PASSES),
              "ids": lambda top: read_passes(Ids(top)),
              "tfrecords": lambda top: read_by_processes(top, read_records)}
     print(*kinds[sys.argv[1]](sys.argv[2]))

@@ -11,7 +11,7 @@
 #include "base/text.h"
 #include "cache/catalogue/shared_file.h"
 
-#define MAGIC          UINT64_C(0x39312d6e75726b74) /* changes with the layout */
+#define MAGIC          UINT64_C(0x30322d6e75726b74) /* changes with the layout */
 #define COUNTERS_BYTES (544u << 10) /* with the queues, requests and transient entries */
 
 #ifndef MADV_WIPEONFORK

@@ -86,8 +86,10 @@ enum stk_block_count {
 enum stk_ahead_count {
     STK_AHEAD_FILES,
     STK_AHEAD_BYTES,
-    STK_AHEAD_LED,  /* of the files: those that came before workers were asked for them */
-    STK_AHEAD_LEAD, /* how many files before that, added up */
+    STK_AHEAD_LED,    /* of the files: those that came before workers were asked for them */
+    STK_AHEAD_LEAD,   /* how many files before that, added up */
+    STK_AHEAD_RANGES, /* of big files, which the kernel's page cache got */
+    STK_AHEAD_RANGE_BYTES,
     /* Waits of the threads until each file came, added up: for ... */
     STK_AHEAD_STORAGE_NS, /* with the next one */
     STK_AHEAD_PROCESSORS_NS,

@@ -73,6 +73,10 @@ const struct metric metrics_table[] = {
 
     {METRIC_AHEAD, "files", "read_ahead_files_total", "Files read ahead of the job.", AHEAD(FILES)},
     {METRIC_AHEAD, "bytes", "read_ahead_bytes_total", "Bytes of these.", AHEAD(BYTES)},
+    {METRIC_AHEAD, "ranges", "read_ahead_ranges_total",
+     "Ranges of big files read ahead into the page cache.", AHEAD(RANGES)},
+    {METRIC_AHEAD, "range_bytes", "read_ahead_range_bytes_total", "Bytes of these.",
+     AHEAD(RANGE_BYTES)},
     {METRIC_AHEAD, "there", "files_there_total",
      "Files that were in the cache when they were first opened.", read_there, 0},
     {METRIC_AHEAD, "awaited", "files_awaited_total",

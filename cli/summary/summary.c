@@ -290,6 +290,11 @@ static void add_read_ahead(const struct figures *figures)
                   size_text(size, ahead[STK_AHEAD_BYTES]), COUNT_OF(figures->there, "was", "were"),
                   how_far, figures_limit_text(figures_ahead_limit(figures)));
     }
+    if (ahead[STK_AHEAD_RANGES] > 0) {
+        lines_add(CACHES, "  read ahead of big files: " COUNTED " (%s), by the page cache",
+                  COUNT_OF(ahead[STK_AHEAD_RANGES], "range", "ranges"),
+                  size_text(size, ahead[STK_AHEAD_RANGE_BYTES]));
+    }
 }
 
 static void add_mapped(const struct session *session)

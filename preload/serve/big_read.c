@@ -13,6 +13,7 @@
 #include "preload/coverage/entryfd.h"
 #include "preload/coverage/process.h"
 #include "preload/interpose/guard.h"
+#include "preload/serve/opened.h"
 
 #define MOST_BYTES 0x7ffff000u /* the most that the kernel reads at once */
 
@@ -148,8 +149,11 @@ static bool serve(struct big_call *call, off_t offset, ssize_t *got)
         spare(call->fd, SPARED);
         return false;
     }
-    bool served = measure(call) &&
-                  (offset == STK_BIG_HERE ? read_here(call, got) : read_at(call, offset, got));
+    bool served = false;
+    if (measure(call)) {
+        stk_opened_note_range(call->big, call->fd, offset, call->bytes);
+        served = offset == STK_BIG_HERE ? read_here(call, got) : read_at(call, offset, got);
+    }
     stk_big_let_go(call->big);
     return served;
 }

@@ -18,6 +18,7 @@ DIRECTORIES, FILES, FILE = 20, 20 if QUICK else 100, 20000
 SHARDS, SHARD, SAMPLE = (10, 10 << 20, 250000) if QUICK else (40, 20 << 20, 250000)
 RECORDS, RECORD_FILE = 4, (5 << 20 if QUICK else 19 << 20)
 MOST_BYTES = 1.02  # that storage gives for each byte of the records
+RANGES, RANGE = 500 if QUICK else 1500, 100_000
 SET_ASIDE = 6 << 20  # of a tier, beside files
 STARTS = 3
 
@@ -39,6 +40,20 @@ def make_records(top):
     for number in range(RECORDS):
         with open(os.path.join(top, "data-%d.tfrecord" % number), "wb") as file:
             file.write(record * (RECORD_FILE // SAMPLE))
+
+
+def make_ranges(top):
+    os.mkdir(top)
+    with open(os.path.join(top, "ranges"), "wb") as file:
+        file.write(os.urandom(RANGES * RANGE))
+
+
+def make_rows(top):
+    import h5py
+    import numpy
+    os.mkdir(top)
+    with h5py.File(os.path.join(top, "rows.h5"), "w") as file:
+        file["rows"] = numpy.random.default_rng(1).integers(0, 256, (RANGES, RANGE), numpy.uint8)
 
 
 def size_of(top):
@@ -87,6 +102,22 @@ def add_rows(table, slow, kind, what, goal, most_bytes=None, epochs="epoch 1", t
               peer_name="without the library", goal=most_bytes)
 
 
+def add_range_rows(table, directory):
+    """Adds rows of one file that is twice as large as the tier."""
+    import slowfs
+
+    kinds = [("ranges", "ranges of a plain file", make_ranges)]
+    if importlib.util.find_spec("h5py") is not None:
+        kinds.append(("hdf5", "rows of an HDF5 file", make_rows))
+    for kind, what, make in kinds:
+        top = os.path.join(directory, kind)
+        make(top)
+        ground.let_age()
+        with slowfs.SlowFS(top, latency_ms=5) as slow:
+            add_rows(table, slow, kind, what + " twice the tier, 5 ms", None, epochs="later epochs",
+                     tier="/dev/shm:%d" % (RANGES * RANGE // 2))
+
+
 def measure():
     import slowfs
 
@@ -113,6 +144,7 @@ def measure():
             add_rows(table, slow, "masks", "masks beside a list of images, 5 ms", 8, MOST_BYTES)
         with slowfs.SlowFS(ids, latency_ms=5) as slow:
             add_rows(table, slow, "ids", "names joined from ids, 5 ms", 5, MOST_BYTES)
+        add_range_rows(table, directory)
         with slowfs.SlowFS(shards, latency_ms=5) as slow:
             add_rows(table, slow, "shards", "tar files as streams, 5 ms", 4)
             if importlib.util.find_spec("webdataset") is not None:

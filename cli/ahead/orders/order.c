@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "base/text.h"
 #include "cli/ahead/orders/beside.h"
+#include "cli/ahead/orders/range_name.h"
 #include "cli/ahead/orders/sample_files.h"
 
 #define PROVEN    8    /* probes that the job has opened: then the order is believed */
@@ -313,6 +314,18 @@ static bool may_go_on(const struct order *order)
     return order->believed || count_probes(order) < ORDER_PROBES;
 }
 
+/* Returns true if the next file is a range of a big file that may not be read yet. Workers open the
+ * file before they return their first batch, and on FUSE each open drops what the kernel has. */
+static bool is_far(const struct order *order)
+{
+    struct range_name range;
+    if (order->dataset == 0 || !range_name_parse(order->next->paths + order->at, &range)) {
+        return false;
+    }
+    uint64_t done = order->done, files = order->taken > done ? order->taken - done : 0;
+    return done == 0 || files / files_of_sample(order) > range_window_bytes() / range.bytes;
+}
+
 bool order_is_empty(const struct order *order)
 {
     return order->next == NULL;
@@ -320,7 +333,8 @@ bool order_is_empty(const struct order *order)
 
 bool order_has_next(const struct order *order)
 {
-    return order->fd >= 0 && !order->failed && !order_is_empty(order) && may_go_on(order);
+    return order->fd >= 0 && !order->failed && !order_is_empty(order) && may_go_on(order) &&
+           !is_far(order);
 }
 
 uint64_t order_take(struct order *order, char path[STK_PATH_BYTES])

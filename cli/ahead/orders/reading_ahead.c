@@ -13,6 +13,7 @@
 #include "cli/ahead/orders/exchange.h"
 #include "cli/ahead/orders/order_queue.h"
 #include "cli/ahead/orders/pace.h"
+#include "cli/ahead/orders/range_ahead.h"
 #include "cli/ahead/orders/reader_waits.h"
 #include "cli/fill/fill_ahead.h"
 #include "cli/fill/fill_persistently.h"
@@ -285,6 +286,27 @@ static void take(const struct ordered_file *file, struct read_cancel *cancel,
     order_queue_report(file, record, !fill_is_want_of_room(why));
 }
 
+/* Has a range of a big file read. Returns false if the file is none. */
+static bool take_range(const struct ordered_file *file, struct reader_waits *waits)
+{
+    struct stk_run *run = &ahead.cache->run;
+    int64_t began_ns = stk_clock_boottime_ns();
+    struct range_name range;
+    if (!range_name_parse(file->path, &range)) {
+        return false;
+    }
+    uint64_t read = order_queue_is_done(&file->turn) ? 0 : range_ahead_read(file->path, &range);
+    if (read > 0) {
+        waits->waited_ns[STK_AHEAD_STORAGE_NS] += stk_clock_boottime_ns() - began_ns;
+        note_pace();
+        stk_run_count(run, STK_RUN_COUNTER(ahead) + STK_AHEAD_RANGES, 1);
+        stk_run_count(run, STK_RUN_COUNTER(ahead) + STK_AHEAD_RANGE_BYTES, read);
+        reader_waits_count(waits, run);
+    }
+    order_queue_report(file, 0, true);
+    return true;
+}
+
 static int64_t later(int64_t one_ns, int64_t other_ns)
 {
     return one_ns > other_ns ? one_ns : other_ns;
@@ -313,7 +335,9 @@ static void *read_files(void *cancel)
     struct reader_waits waits = {.files = 0};
     priority_lower();
     while (take_next(&file, cancel, &waits)) {
-        take(&file, cancel, &waits);
+        if (!take_range(&file, &waits)) {
+            take(&file, cancel, &waits);
+        }
     }
     atomic_fetch_sub(&ahead.alive, 1);
     return cancel;
@@ -340,6 +364,7 @@ void reading_ahead_begin(struct stk_cache *cache, unsigned jobs)
     ahead.cache = cache;
     exchange_begin(cache);
     big_ahead_begin(cache);
+    range_ahead_begin(cache);
     descriptors_raise_limit();
     unsigned wanted = jobs > 0 ? jobs : 2 * fill_ahead_jobs(&cache->roots);
     wanted = wanted < MOST_THREADS ? wanted : MOST_THREADS;

@@ -4,6 +4,7 @@
 
 #include "cli/ahead/orders/kept_entries.h"
 #include "cli/ahead/orders/kept_samples.h"
+#include "cli/ahead/orders/range_ahead.h"
 
 #define PROVEN 8  /* samples that opened the same file, or another one, until that is believed */
 #define LAST   16 /* samples that count */
@@ -119,6 +120,9 @@ static void add_sample(struct sample_files *files, uint64_t index, const char *p
     const char *entry = sample_entries_find(&files->entries, index);
     struct sample_paths report = read_report(paths, bytes);
     bool same = entry != NULL && compare(files, entry, &report);
+    if (report.count > 0) {
+        range_ahead_expect(report.paths[0]);
+    }
     if (files->kept > 0 && is_wrong(files)) {
         forget_kept(files);
     }

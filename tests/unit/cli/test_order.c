@@ -1,6 +1,7 @@
 /* cli/ahead/orders/order.c */
 #include "tests/unit/unit.h"
 
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -619,6 +620,43 @@ START_TEST(samples_that_have_opened_nothing)
 }
 END_TEST
 
+/* Adds a message that a loader is done with samples. */
+static void be_done_with(uint64_t samples)
+{
+    struct order_message head = {
+        .magic = ORDER_MAGIC, .dataset = SET, .done = samples, .asked = samples};
+    ck_assert(order_add(&order, &head, sizeof head));
+}
+
+/* They wait until the loader has begun, and until they are near. */
+START_TEST(ranges_of_big_files)
+{
+    static const char name[] = "/big//1000000+34000000";
+    uint64_t indices[40];
+    struct {
+        struct order_message head;
+        struct sample_head sample;
+        char name[sizeof name];
+    } message = {.head = {.magic = ORDER_MAGIC, .dataset = SET, .done = ORDER_OPENED},
+                 .sample = {.bytes = sizeof name}};
+    memcpy(message.name, name, sizeof name);
+    begin();
+    for (unsigned i = 0; i < 40; i++) {
+        indices[i] = message.sample.index = i;
+        ck_assert(order_add(&order, &message, offsetof(typeof(message), name) + sizeof name));
+    }
+    add_samples(8, indices, 40);
+    ck_assert(!order_is_empty(&order) && !order_has_next(&order));
+    be_done_with(1);
+    unsigned near = take_all();
+    ck_assert_uint_ge(near, 2);
+    ck_assert_uint_le(near, 1 + 1 + (256 << 20) / 34000000);
+    be_done_with(30);
+    ck_assert_uint_gt(take_all(), 0);
+    end();
+}
+END_TEST
+
 /* Unless samples open their files again, all passes together read no more than the probes. */
 START_TEST(samples_that_do_not_come_again)
 {
@@ -676,6 +714,7 @@ Suite *suite_order(void)
     tcase_add_test(all, a_rule_has_its_probes_once);
     tcase_add_test(all, files_that_samples_have_opened);
     tcase_add_test(all, samples_that_have_opened_nothing);
+    tcase_add_test(all, ranges_of_big_files);
     tcase_add_test(all, samples_that_do_not_come_again);
     return suite;
 }

@@ -26,6 +26,9 @@ _IDS = 32  # samples that show how names follow from ids
 _DEPTH = 3  # objects within a data set
 _LOOKED_AT = 64  # indices of a subset
 
+_RANGE = b"//"  # in the name of a range of a big file (preload/serve/opened.h)
+_ANEW = b"!"  # at the end of that name, if the sample opens the file (cli/ahead/orders/range_name.h)
+
 _NONE_YET = object()
 
 
@@ -79,6 +82,7 @@ class Notes:
         self._unsent, self._bytes, self._least = [], 0, _LEAST
         self._others = 0  # samples that have opened no file, one after the other
         self._listed = 0  # samples of which a list names a file
+        self._ranges = False  # true once a sample has read ranges of a big file
 
     def __del__(self, is_ending=sys.is_finalizing):
         if not is_ending():
@@ -118,6 +122,10 @@ class Notes:
             self._others += 1
             return
         self._others = 0
+        if _RANGE in paths:
+            self._add(index, _ranges_of(paths, not self._ranges))
+            self._ranges = True
+            return
         beside = beside_list(self._lists, index, paths) if self._lists else None
         if beside is not None:
             self._note_beside(beside)
@@ -126,6 +134,9 @@ class Notes:
         if self._left_ids > 0:
             self._left_ids -= 1
             self._note_ids(index, paths)
+        self._add(index, paths)
+
+    def _add(self, index, paths):
         self._unsent += _SAMPLE.pack(index, len(paths)), paths
         self._bytes += _SAMPLE.size + len(paths)
         if self._bytes >= _MOST:
@@ -158,6 +169,16 @@ class Notes:
         if self._unsent:
             sender.report(self._place, self._dataset, sender.OPENED, b"".join(self._unsent))
             self._unsent, self._bytes = [], 0
+
+
+def _ranges_of(paths, is_first):
+    """Returns the paths, without those of big files whose ranges are among them. Each sample may open such a file, or the
+    first one of a process: the names of ranges say so."""
+    names = paths.split(b"\0")[:-1]
+    big = {name.partition(_RANGE)[0] for name in names if _RANGE in name}
+    opened = set() if is_first else big.intersection(names)
+    return b"".join(name + (_ANEW if name.partition(_RANGE)[0] in opened else b"") + b"\0"
+                    for name in names if name not in big)
 
 
 def _may_follow(name, paths):
