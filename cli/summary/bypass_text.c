@@ -14,7 +14,7 @@ const char *const bypassed_meanings[STK_BYPASS_KINDS] = {
     [STK_BYPASS_DATABASE] = "SQLite, and HDF5 open for writing",
     [STK_BYPASS_SPARSE] = "files with holes",
     [STK_BYPASS_ORIGIN] = "in memory already, on a tmpfs",
-    [STK_BYPASS_NAME] = "names too long",
+    [STK_BYPASS_NAME] = "a name above 242 bytes, or a path near the kernel's limit",
     [STK_BYPASS_FLAGS] = "opened with flags that want the original itself",
     [STK_BYPASS_TIER] = "the tier was full or failed",
     [STK_BYPASS_DESCRIPTORS] = "the process had no descriptor left to fill with",
@@ -50,6 +50,7 @@ const char *bypassed_word(int why)
     static const char *const words[STK_BYPASS_KINDS] = {
         [STK_BYPASS_YOUNG] = "changed recently",
         [STK_BYPASS_ORIGIN] = "in memory",
+        [STK_BYPASS_NAME] = "named too long",
         [STK_BYPASS_LEFT] = "left",
     };
     return words[why] != NULL ? words[why] : bypassed_key((enum stk_bypass)why);
