@@ -72,32 +72,27 @@ class Round:
         victims = self.dice.sample(fillers, FILLERS if self.kind == "all"
                                    else self.dice.randint(1, FILLERS - 2))
         if self.dice.random() < 0.9:  # else they may not have come to their first file
-            self.wait_for_a_fill(fillers, count_drafts)
-        time.sleep(self.dice.random() * 0.15)
+            wait_for_a_fill(fillers)
+        in_fills = self.dice.random() < 0.5  # all files may be there within milliseconds
+        if not in_fills:
+            time.sleep(self.dice.random() * 0.15)
         pause = 0 if self.kind == "all" else self.dice.random() * 0.02
         if holder and self.kind in ("parent", "all"):
             os.killpg(holder.pid, signal.SIGKILL) if self.kind == "all" else holder.kill()
         for victim in victims:
-            if self.dice.random() < 0.5:
-                self.wait_for_a_fill([victim], lambda: has_draft(victim.pid))
             alone = self.kind != "all" and self.dice.random() < 0.5
+            stopped = stop_in_a_fill(victim) if in_fills else None
             with contextlib.suppress(ProcessLookupError):
-                (os.kill if alone else os.killpg)(victim.pid, signal.SIGKILL)
+                if alone:
+                    os.kill(stopped or victim.pid, signal.SIGKILL)
+                else:
+                    os.killpg(victim.pid, signal.SIGKILL)
                 self.killed += 1
+                self.drafts += stopped is not None
             if self.reaps:
                 victim.wait()
             time.sleep(pause)
         return victims
-
-    @staticmethod
-    def wait_for_a_fill(fillers, begun):
-        """Waits until a fill has begun, or a filler has ended. On a busy machine they take a while to start."""
-        def is_over():
-            return any(os.waitid(os.P_PID, filler.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT)
-                       for filler in fillers)
-
-        while not (begun() or is_over()):
-            time.sleep(0.001)
 
     def hear(self, fillers, victims):
         """Waits for everybody, children of the killed included: they hold the pipe."""
@@ -160,7 +155,7 @@ class Round:
         self.hear(fillers, victims)
         if holder:
             holder.communicate(timeout=PATIENCE_S)
-        self.drafts = count_drafts()
+        self.drafts = max(self.drafts, count_drafts())  # a survivor may have removed some
         self.check_entries()
         self.recover()
         self.check_entries()
@@ -179,12 +174,31 @@ def count_drafts():
     return len(os.listdir(HOME / "fill")) if (HOME / "fill").exists() else 0
 
 
-def has_draft(group):
-    """Says whether a process of the group fills. A draft's name has its filler's number."""
-    with contextlib.suppress(FileNotFoundError, ProcessLookupError):
-        return any(os.getpgid(int(name.split(".")[0].split("-")[1])) == group
-                   for name in os.listdir(HOME / "fill"))
-    return False
+def is_over(filler):
+    return bool(os.waitid(os.P_PID, filler.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT))
+
+
+def wait_for_a_fill(fillers):
+    """Waits until a filler has a draft, or has ended. On a busy machine they take a while to start."""
+    while not (count_drafts() or any(map(is_over, fillers))):
+        time.sleep(0.001)
+
+
+def stop_in_a_fill(filler):
+    """Stops a process of a filler while it fills. Returns its number, or None if the filler has ended or fills no more."""
+    for _ in range(50):
+        for draft in os.listdir(HOME / "fill") if (HOME / "fill").exists() else ():
+            pid = int(draft.split(".")[0].split("-")[1])  # a draft is named by its filler
+            with contextlib.suppress(ProcessLookupError):
+                if os.getpgid(pid) == filler.pid:
+                    os.kill(pid, signal.SIGSTOP)
+                    if (HOME / "fill" / draft).exists():
+                        return pid
+                    os.kill(pid, signal.SIGCONT)
+        if is_over(filler):
+            break
+        time.sleep(0.0005)
+    return None
 
 
 def start(argv, env, **more):
