@@ -16,13 +16,14 @@
 #define PAGE_BYTES  4096
 #define PIECE_BYTES (128 << 10) /* the kernel asks for at once */
 
-/* A file that has ranges. It is opened once, as soon as a sample has read of it: on FUSE, each open
- * drops what the kernel holds of the file. */
+/* A file that has ranges. It is opened once, as soon as a sample has read of it and no tier has
+ * room for it: on FUSE, each open drops what the kernel holds of the file. */
 struct range_file {
     char path[STK_PATH_BYTES];
     struct stk_place place;
     atomic_int fd; /* -1: not opened yet */
     uint32_t record;
+    atomic_flag opened; /* or about to be */
     atomic_bool kept;   /* the kernel keeps what is read */
     atomic_bool failed; /* it is read ahead no more */
 };
@@ -70,18 +71,43 @@ static struct range_file *find(const char *path, size_t length)
     return i < ahead.count ? &ahead.files[i] : NULL;
 }
 
+/* Returns true if a tier has room for all of the file. Then no range of it is read ahead. */
+static bool has_room(uint64_t size)
+{
+    const struct stk_tier *tier = NULL;
+    while ((tier = stk_cache_next_tier(ahead.cache, tier)) != NULL) {
+        if (stk_budget_left(&tier->shared->budget) >= (int64_t)(size / STK_BLOCK_BYTES)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* Opens a file that the job has opened in this run. */
 static void *open_file(void *context)
 {
     struct range_file *file = context;
     int64_t opened_ns = stk_clock_boottime_ns();
-    file->record = stk_catalogue_find(&ahead.cache->catalogue, file->place.key);
     int fd = stk_run_opens(&ahead.cache->run, file->record) > 0 ? origin_open(file->path) : -1;
     if (fd >= 0 && stk_big_note(ahead.cache, &file->place, file->record, fd, opened_ns)) {
         stk_sys_fadvise(fd, 0, 0, POSIX_FADV_RANDOM); /* nothing beyond what is asked for */
         file->fd = fd;
     }
     return context;
+}
+
+/* Has a file opened by another thread, since storage may take long, unless a tier has room for it.
+ */
+static void open_beside(struct range_file *file)
+{
+    struct stk_catalogue *catalogue = &ahead.cache->catalogue;
+    uint32_t number = file->failed ? 0 : stk_catalogue_find(catalogue, file->place.key);
+    const struct stk_record *record = stk_catalogue_record(catalogue, number);
+    if (number != 0 && record != NULL && !has_room(record->size) &&
+        !atomic_flag_test_and_set(&file->opened)) {
+        file->record = number;
+        thread_start_detached(open_file, file);
+    }
 }
 
 void range_ahead_expect(const char *name)
@@ -92,10 +118,10 @@ void range_ahead_expect(const char *name)
     }
     pthread_mutex_lock(&ahead.lock);
     struct range_file *file = find(name, range.path_length);
-    bool is_new = file == NULL && (file = add(name, range.path_length)) != NULL;
+    file = file != NULL ? file : add(name, range.path_length);
     pthread_mutex_unlock(&ahead.lock);
-    if (is_new && !file->failed) {
-        thread_start_detached(open_file, file);
+    if (file != NULL && file->fd < 0) {
+        open_beside(file);
     }
 }
 

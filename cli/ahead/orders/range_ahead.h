@@ -13,8 +13,8 @@
 #include "cli/ahead/orders/range_name.h"
 
 void range_ahead_begin(struct stk_cache *cache);
-/* Has a file opened of which a sample has read a range. Another name than that of a range is none.
- */
+/* Has a file opened of which a sample has read a range, if no tier has room for the file. Another
+ * name than that of a range is none. */
 void range_ahead_expect(const char *name);
 /* Reads a range. Returns how many bytes storage was asked for: 0 if the range was there, or is not
  * read ahead. */
