@@ -103,9 +103,10 @@ const struct stk_tables *stk_tables_get(struct stk_workspace *workspace, const f
     memo->tables.floats = memo->floats;
     memo->tables.is_scaled = memo->tables.is_share = true;
     for (size_t c = 0; c < 3; c++) {
-        memo->tables.is_scaled &= find_scaling(&memo->tables.scaling[c], floats + 256 * c);
-        memo->tables.is_share &= is_share(&memo->tables.scaling[c]);
+        struct stk_scaling *scaling = &memo->tables.scaling[c];
+        bool found = find_scaling(scaling, floats + 256 * c);
+        memo->tables.is_scaled &= found;
+        memo->tables.is_share &= found && is_share(scaling);
     }
-    memo->tables.is_share &= memo->tables.is_scaled;
     return &memo->tables;
 }

@@ -86,7 +86,6 @@ INLINE void store_two(uint8_t *out0, uint8_t *out1, const __m256i values[4][2], 
     _mm256_storeu2_m128i((void *)out1, (void *)out0, _mm256_packus_epi16(low, high));
 }
 
-/* With `groups` and `short_end` known to the compiler where that pays. */
 INLINE void horizontal_rows(uint8_t *const *out, const uint8_t *const *in,
                             const struct stk_taps *taps, size_t groups, bool short_end)
 {
@@ -104,18 +103,7 @@ INLINE void horizontal_rows(uint8_t *const *out, const uint8_t *const *in,
 TARGET static void horizontal(uint8_t *const *out, const uint8_t *const *in,
                               const struct stk_taps *taps)
 {
-    bool short_end = taps->last <= 2;
-    if (taps->groups == 1 && short_end) {
-        horizontal_rows(out, in, taps, 1, true);
-    } else if (taps->groups == 1) {
-        horizontal_rows(out, in, taps, 1, false);
-    } else if (taps->groups == 2 && short_end) {
-        horizontal_rows(out, in, taps, 2, true);
-    } else if (taps->groups == 2) {
-        horizontal_rows(out, in, taps, 2, false);
-    } else {
-        horizontal_rows(out, in, taps, taps->groups, short_end);
-    }
+    stk_avx2_by_groups(horizontal_rows, out, in, taps);
 }
 
 /* Adds two rows, interleaved to 16 bits. */

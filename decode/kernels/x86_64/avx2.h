@@ -5,6 +5,7 @@
 #include "decode/kernels/kernels.h"
 
 #include <immintrin.h>
+#include <stdbool.h>
 
 #define TARGET __attribute__((target("avx2,fma,popcnt")))
 #define INLINE static inline __attribute__((target("avx2,fma,popcnt"), always_inline))
@@ -23,6 +24,29 @@ unsigned stk_avx2_expand(int16_t block[64], uint64_t mask, const int8_t *values)
 stk_skip stk_avx2_skip;
 stk_idct stk_avx2_idct;
 stk_colour stk_avx2_colour;
+
+/* Weighs all outputs of STK_ROWS_TOGETHER rows. */
+typedef void stk_avx2_rows(uint8_t *const *out, const uint8_t *const *in,
+                           const struct stk_taps *taps, size_t groups, bool short_end);
+
+/* Calls `rows`, an inline function, with `groups` and `short_end` known to the compiler where that
+ * pays. */
+INLINE void stk_avx2_by_groups(stk_avx2_rows *rows, uint8_t *const *out, const uint8_t *const *in,
+                               const struct stk_taps *taps)
+{
+    bool short_end = taps->last <= 2;
+    if (taps->groups == 1 && short_end) {
+        rows(out, in, taps, 1, true);
+    } else if (taps->groups == 1) {
+        rows(out, in, taps, 1, false);
+    } else if (taps->groups == 2 && short_end) {
+        rows(out, in, taps, 2, true);
+    } else if (taps->groups == 2) {
+        rows(out, in, taps, 2, false);
+    } else {
+        rows(out, in, taps, taps->groups, short_end);
+    }
+}
 
 #define STK_FROM_PART(part, place)                                                                 \
     ((place) / 16 == (part) ? (char)((place) % 16) : (char)STK_NO_RANK)

@@ -70,7 +70,6 @@ INLINE void weigh_two(uint8_t *const *out, const uint8_t *const *in, const struc
                          _mm256_packus_epi16(low, high));
 }
 
-/* With `groups` and `short_end` known to the compiler where that pays. */
 INLINE void horizontal_rows(uint8_t *const *out, const uint8_t *const *in,
                             const struct stk_taps *taps, size_t groups, bool short_end)
 {
@@ -84,18 +83,7 @@ INLINE void horizontal_rows(uint8_t *const *out, const uint8_t *const *in,
 TARGET void stk_avx2_horizontal_short(uint8_t *const *out, const uint8_t *const *in,
                                       const struct stk_taps *taps)
 {
-    bool short_end = taps->last <= 2;
-    if (taps->groups == 1 && short_end) {
-        horizontal_rows(out, in, taps, 1, true);
-    } else if (taps->groups == 1) {
-        horizontal_rows(out, in, taps, 1, false);
-    } else if (taps->groups == 2 && short_end) {
-        horizontal_rows(out, in, taps, 2, true);
-    } else if (taps->groups == 2) {
-        horizontal_rows(out, in, taps, 2, false);
-    } else {
-        horizontal_rows(out, in, taps, taps->groups, short_end);
-    }
+    stk_avx2_by_groups(horizontal_rows, out, in, taps);
 }
 
 /* ---- down a column ---- */
