@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <string.h>
 
 #include "base/clock.h"
 #include "base/sys.h"
@@ -223,6 +224,12 @@ void stk_big_blocks_tell_origin(const struct stk_big_blocks *blocks, const struc
     stk_text_add(&path, place->below);
     atomic_thread_fence(memory_order_release);
     origin[0] = path.cut ? '\0' : '/';
+}
+
+const char *stk_big_blocks_below(const char *origin)
+{
+    const char *seam = strstr(origin, "//");
+    return seam != NULL ? seam + 2 : NULL;
 }
 
 bool stk_big_blocks_parse_name(const char *name, struct stk_big_blocks_name *out)

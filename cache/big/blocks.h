@@ -67,6 +67,8 @@ int stk_big_blocks_open(struct stk_big_blocks *blocks, const struct stk_cache *c
                         const struct stk_record *record, uint64_t block_bytes);
 /* Notes the file's path in the table, for readers of the table alone. */
 void stk_big_blocks_tell_origin(const struct stk_big_blocks *blocks, const struct stk_place *place);
+/* Returns what lies below the root in a path that was noted so, behind the "//", or NULL. */
+const char *stk_big_blocks_below(const char *origin);
 /* Maps an existing table by its name in HOME/big, and makes nothing. Returns -ENOENT if it is not
  * this tier's, and -EPROTO if it is damaged. */
 int stk_big_blocks_look(struct stk_big_blocks *blocks, const struct stk_cache *cache,

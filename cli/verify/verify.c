@@ -183,18 +183,18 @@ static void meet_table(const char *name)
     if (stk_big_blocks_look(&blocks, &verifying.cache, name) != 0) {
         return;
     }
-    char *root = must_copy(blocks.table->origin), *seam = strstr(root, "//");
+    OWNED char *told = must_copy(blocks.table->origin);
     stk_big_blocks_close(&blocks);
-    if (seam != NULL) {
-        OWNED char *origin = must_format("%.*s%s", (int)(seam - root), root, seam + 1);
-        *seam = '\0';
+    const char *below = stk_big_blocks_below(told);
+    if (below != NULL) {
+        OWNED char *root = must_format("%.*s", (int)(below - told) - 2, told);
+        OWNED char *origin = must_format("%s/%s", root, below);
         if (!verifying.counting) {
             compare_queue_wait();
             resolve(root);
         }
         meet(FINDINGS_BLOCKS, name, origin);
     }
-    free(root);
 }
 
 static void visit_tables(void)

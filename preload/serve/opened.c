@@ -1,7 +1,6 @@
 #include "preload/serve/opened.h"
 
 #include <stdatomic.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "base/least.h"
@@ -24,13 +23,21 @@ void stk_opened_begin(struct stk_opened *opened)
     noted = opened;
 }
 
+/* Begins a name at this place among the others, with the file's path. */
+static struct stk_text begin_name(const struct stk_opened *opened, size_t from,
+                                  const struct stk_root *root, const char *below)
+{
+    struct stk_text path = stk_text_in(opened->paths + from, opened->room - from);
+    stk_text_add(&path, root->prefix);
+    stk_text_add_char(&path, '/');
+    stk_text_add(&path, below);
+    return path;
+}
+
 static __attribute__((noinline)) void note(struct stk_opened *opened, const struct stk_place *place)
 {
     size_t used = opened->used;
-    struct stk_text path = stk_text_in(opened->paths + used, opened->room - used);
-    stk_text_add(&path, place->root->prefix);
-    stk_text_add_char(&path, '/');
-    stk_text_add(&path, place->below);
+    struct stk_text path = begin_name(opened, used, place->root, place->below);
     if (!path.cut) {
         opened->used = used + path.used + 1;
     }
@@ -45,19 +52,9 @@ void stk_opened_note(const struct stk_place *place)
 
 /* ---- ranges ---- */
 
-/* Returns the file's path below the root, or NULL if it is unknown. */
-static const char *below_of(const struct stk_big *big)
-{
-    const char *mark = strstr(big->blocks.table->origin, "//");
-    return mark != NULL ? mark + 2 : NULL;
-}
-
 static void write_range(struct stk_opened *opened, const struct stk_big *big, const char *below)
 {
-    struct stk_text text = stk_text_in(opened->paths + range.from, opened->room - range.from);
-    stk_text_add(&text, big->root->prefix);
-    stk_text_add_char(&text, '/');
-    stk_text_add(&text, below);
+    struct stk_text text = begin_name(opened, range.from, big->root, below);
     stk_text_add(&text, "//");
     stk_text_add_number(&text, range.offset);
     stk_text_add_char(&text, '+');
@@ -76,7 +73,7 @@ static bool goes_on(const struct stk_opened *opened, const struct stk_big *big, 
 static __attribute__((noinline)) void
 note_range(struct stk_opened *opened, const struct stk_big *big, uint64_t offset, uint64_t bytes)
 {
-    const char *below = below_of(big);
+    const char *below = stk_big_blocks_below(big->blocks.table->origin);
     uint64_t size = big->blocks.size;
     if (below == NULL || offset >= size) {
         return;

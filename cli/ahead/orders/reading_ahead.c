@@ -290,11 +290,11 @@ static void take(const struct ordered_file *file, struct read_cancel *cancel,
 static bool take_range(const struct ordered_file *file, struct reader_waits *waits)
 {
     struct stk_run *run = &ahead.cache->run;
-    int64_t began_ns = stk_clock_boottime_ns();
     struct range_name range;
     if (!range_name_parse(file->path, &range)) {
         return false;
     }
+    int64_t began_ns = stk_clock_boottime_ns();
     uint64_t read = order_queue_is_done(&file->turn) ? 0 : range_ahead_read(file->path, &range);
     if (read > 0) {
         waits->waited_ns[STK_AHEAD_STORAGE_NS] += stk_clock_boottime_ns() - began_ns;
