@@ -44,6 +44,15 @@ def test_every_transform(tell, files, version):
            f"{len(plain['outcomes'])} cases", "same")
 
 
+@pytest.mark.skipif(not HAS_V2, reason="this torchvision has no transforms.v2")
+def test_resizes_of_v2_are_proven_after_a_program_of_v1(tell, files, tmp_path):
+    """A program that never imported v2 must leave no answer about it."""
+    home = {"HOME": str(tmp_path), "XDG_CACHE_HOME": str(tmp_path / "cache")}
+    first, second, third = (tell("hooked", "resizes.py", kind, files[0], env=home) for kind in ("v1", "v2", "v1"))
+    assert first == third == {"proven": [6], "has v2": False}
+    assert second == {"proven": [2, 4, 6], "has v2": True}
+
+
 def test_images_of_a_folder(tell, files, store, tmp_path):
     """Images, and errors in torchvision's own words."""
     jpeg = files[0].read_bytes()
