@@ -7,9 +7,6 @@
  */
 #pragma once
 
-typedef int32_t ints __attribute__((vector_size(4 * LANES)));
-typedef float floats __attribute__((vector_size(4 * LANES)));
-
 struct rgb {
     ints red, green, blue;
 };
@@ -18,16 +15,7 @@ struct hsv {
     ints hue, saturation, value;
 };
 
-INNER floats floats_of(ints values)
-{
-    return __builtin_convertvector(values, floats);
-}
-
-/* Rounds to zero. */
-INNER ints ints_of(floats values)
-{
-    return __builtin_convertvector(values, ints);
-}
+#ifndef HAS_OWN_CHOICES
 
 /* Returns a value for each lane whose mask is -1, and the other for each whose mask is 0. */
 INNER ints either(ints mask, ints value, ints other)
@@ -44,6 +32,7 @@ INNER ints least(ints a, ints b)
 {
     return either(a < b, a, b);
 }
+#endif
 
 INNER struct rgb rgb_of(ints pixels)
 {
@@ -60,12 +49,20 @@ INNER ints pixels_of(struct rgb colour, ints last)
     return colour.red | colour.green << 8 | colour.blue << 16 | last << 24;
 }
 
+/* All sums are below 2^8, in parts of 2^-16, so floats hold them exactly. They are faster than
+ * products of integers. */
 INNER ints grey_of(struct rgb colour)
 {
-    return (colour.red * 19595 + colour.green * 38470 + colour.blue * 7471 + 0x8000) >> 16;
+    const float part = 1.0f / 65536;
+    return ints_of(floats_of(colour.red) * (19595 * part) +
+                   floats_of(colour.green) * (38470 * part) +
+                   (floats_of(colour.blue) * (7471 * part) + 0.5f));
 }
 
 /* ---- hue ---- */
+
+/* Products of bytes are below 2^24, so floats hold them exactly. They are faster than products of
+ * integers. */
 
 /* Returns the hues of colours that span at least 1 from the least to the most band. */
 INNER ints hue_of(struct rgb colour, ints value, ints middle, ints span)
@@ -93,19 +90,20 @@ INNER struct hsv hsv_of(struct rgb colour)
 }
 
 /* Subtracts 1 / 21675 of a part, rounded to the nearest byte: none lies in the middle of two. */
-INNER ints less_by(ints value, ints part)
+INNER ints less_by(ints value, floats part)
 {
-    return value - ints_of(floats_of(part) * (1.0f / 21675.0f) + 0.5f);
+    return value - ints_of(part * (1.0f / 21675.0f) + 0.5f);
 }
 
 INNER struct rgb rgb_of_hsv(struct hsv colour)
 {
-    ints v = colour.value, strength = v * colour.saturation;
-    ints sixth = (colour.hue * 772) >> 15; /* hue * 2 / 85 */
-    ints part = 2 * colour.hue - 85 * sixth;
-    part = either(-(sixth & 1), part, 85 - part);
+    ints v = colour.value;
+    floats hue = floats_of(colour.hue), strength = floats_of(v) * floats_of(colour.saturation);
+    ints sixth = ints_of(hue * (772.0f / 32768)); /* hue * 2 / 85 */
+    floats part = 2.0f * hue - 85.0f * floats_of(sixth);
+    part = (floats)either(-(sixth & 1), (ints)part, (ints)(85.0f - part));
     sixth &= sixth != 6; /* the last hue is the first one */
-    ints low = less_by(v, strength * 85), w = less_by(v, strength * part);
+    ints low = less_by(v, strength * 85.0f), w = less_by(v, strength * part);
     ints in_1 = sixth == 1, in_2 = sixth == 2, in_3 = sixth == 3, in_4 = sixth == 4;
     ints in_0 = sixth == 0, in_5 = sixth == 5;
     return (struct rgb){
@@ -137,6 +135,8 @@ INNER ints turned_of(ints pixels, ints turn)
 
 /* ---- blends ---- */
 
+#ifndef HAS_OWN_BLENDS
+
 INNER ints between(ints a, ints b, float share)
 {
     ints value = ints_of(floats_of(a) + share * floats_of(b - a));
@@ -151,6 +151,7 @@ INNER ints blended(ints from, ints to, float share)
                        between(a.blue, b.blue, share)};
     return pixels_of(made, between(last_of(from), last_of(to), share));
 }
+#endif
 
 INNER ints from_own_grey_of(ints pixels, float share)
 {

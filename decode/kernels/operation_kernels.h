@@ -60,9 +60,10 @@ struct stk_operations {
                        size_t step, size_t bytes);
     /*
      * Moves the sums of a box on by a row, and makes a row of them: `entering` is in the box from
-     * now on, `leaving` no longer. `leaving` and `next` are the rows at its ends.
+     * now on, `leaving` no longer. `leaving` and `next` are the rows at its ends. The box has at
+     * most 128 rows, so that its sums fit into 15 bits.
      */
-    void (*slide_box)(uint8_t *out, uint32_t *sums, const uint8_t *leaving, const uint8_t *entering,
+    void (*slide_box)(uint8_t *out, uint16_t *sums, const uint8_t *leaving, const uint8_t *entering,
                       const uint8_t *next, struct stk_box_weights weights, size_t bytes);
     stk_warp_row *warp;
     /* Writes the three planes of `count` pixels of three numbers, one plane behind the other: of

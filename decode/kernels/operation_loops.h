@@ -2,8 +2,9 @@
  * The loops of struct stk_operations, for a compiler to make vectors of.
  *
  * The file that includes it defines LOOP, the attributes of its target, LANES, the numbers in one
- * of its vectors, and WARP and LOOK_UP, its functions. It has the table afterwards. Nothing here
- * may be contracted or reordered: each rounding is one of Pillow's.
+ * of its vectors, and WARP, LOOK_UP and SLIDE_BOX, its functions. It has the table afterwards. If
+ * it has choices or blends of its own, it says so. Nothing here may be contracted or reordered:
+ * each rounding is one of Pillow's.
  */
 #pragma once
 
@@ -14,8 +15,7 @@
 #include <string.h>
 
 #include "decode/kernels/operation_kernels.h"
-
-#define INNER LOOP __attribute__((always_inline)) inline
+#include "decode/kernels/vectors.h"
 
 INNER uint32_t load_pixel(const uint8_t *at)
 {
@@ -62,14 +62,14 @@ LOOP void weigh_nine(uint8_t *restrict out, const uint8_t *const rows[3], const 
     }
 }
 
-LOOP void slide_box(uint8_t *restrict out, uint32_t *restrict sums, const uint8_t *restrict leaving,
+LOOP void slide_box(uint8_t *restrict out, uint16_t *restrict sums, const uint8_t *restrict leaving,
                     const uint8_t *restrict entering, const uint8_t *restrict next,
                     struct stk_box_weights weights, size_t bytes)
 {
     for (size_t i = 0; i < bytes; i++) {
-        uint32_t sum = sums[i] + entering[i] - leaving[i];
+        uint32_t sum = (uint32_t)sums[i] + entering[i] - leaving[i];
         uint32_t ends = (uint32_t)leaving[i] + next[i];
-        sums[i] = sum;
+        sums[i] = (uint16_t)sum;
         out[i] = (uint8_t)((sum * weights.inner + ends * weights.outer + (1u << 23)) >> 24);
     }
 }
@@ -97,6 +97,6 @@ SPLIT(split_words, uint32_t)
         .blend = blend, .to_grey = to_grey, .from_grey = from_grey, .to_hsv = to_hsv,              \
         .from_hsv = from_hsv, .from_colour = from_colour, .from_own_grey = from_own_grey,          \
         .turn_hue = turn_hue, .sum_greys = sum_greys, .look_up = LOOK_UP,                          \
-        .look_up_grey = look_up_grey, .weigh_nine = weigh_nine, .slide_box = slide_box,            \
+        .look_up_grey = look_up_grey, .weigh_nine = weigh_nine, .slide_box = SLIDE_BOX,            \
         .warp = WARP, .split_bytes = split_bytes, .split_words = split_words,                      \
     }

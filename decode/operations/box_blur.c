@@ -1,7 +1,7 @@
 /*
  * Box blurs, from row to row. To blur along the rows, the axes are exchanged before and after.
  *
- * Beyond an edge the image goes on with the pixels of the edge. All sums are of 32 bits and wrap.
+ * Beyond an edge the image goes on with the pixels of the edge.
  */
 #include <errno.h>
 #include <math.h>
@@ -22,7 +22,7 @@ struct sheet {
 struct blur {
     const struct stk_operations *operations;
     struct sheet now, other;
-    uint32_t *sums;
+    uint16_t *sums;
 };
 
 static const uint8_t *row_at(const struct sheet *sheet, int64_t y)
@@ -39,13 +39,13 @@ static struct stk_box_weights weights_of(float radius)
 }
 
 /* Sums up the box around the row before the first one. */
-static void begin_sums(uint32_t *sums, const struct sheet *from, int64_t radius)
+static void begin_sums(uint16_t *sums, const struct sheet *from, int64_t radius)
 {
     memset(sums, 0, from->bytes * sizeof *sums);
     for (int64_t y = -1 - radius; y < radius; y++) {
         const uint8_t *row = row_at(from, y);
         for (size_t i = 0; i < from->bytes; i++) {
-            sums[i] += row[i];
+            sums[i] = (uint16_t)(sums[i] + row[i]);
         }
     }
 }
@@ -93,14 +93,14 @@ int stk_box_blur(const struct stk_picture *out, const struct stk_picture *in, co
 {
     size_t bytes = (size_t)in->width * 4, all = bytes * in->height;
     size_t longest = in->width > in->height ? in->width : in->height;
-    uint8_t *memory = malloc(2 * all + longest * 4 * sizeof(uint32_t));
+    uint8_t *memory = malloc(2 * all + longest * 4 * sizeof(uint16_t));
     if (memory == NULL) {
         return -ENOMEM;
     }
     struct blur blur = {.operations = stk_operations_select(),
                         .now = {memory, bytes, in->height},
                         .other = {.pixels = memory + all},
-                        .sums = (uint32_t *)(void *)(memory + 2 * all)};
+                        .sums = (uint16_t *)(void *)(memory + 2 * all)};
     for (uint32_t y = 0; y < in->height; y++) {
         memcpy(memory + y * bytes, in->rows[y], bytes);
     }

@@ -65,8 +65,8 @@ void stk_weigh_nine(const struct stk_picture *out, const struct stk_picture *in,
 bool stk_warp_image(const struct stk_picture *out, const struct stk_picture *in,
                     struct stk_warp warp);
 
-/* The largest radius of a box blur here. */
-#define STK_BOX_MOST 1024.0f
+/* The largest radius of a box blur here (slide_box). */
+#define STK_BOX_MOST 63.0f
 /* Blurs four-byte pixels with boxes of these radii, `passes` times in each direction. Returns 0, or
  * -ENOMEM. */
 int stk_box_blur(const struct stk_picture *out, const struct stk_picture *in, const float radius[2],

@@ -1,8 +1,9 @@
 /* Pillow's operations on any processor. */
-#define LOOP    static
-#define LANES   4
-#define WARP    stk_plain_warp
-#define LOOK_UP stk_plain_look_up
+#define LOOP      static
+#define LANES     4
+#define WARP      stk_plain_warp
+#define LOOK_UP   stk_plain_look_up
+#define SLIDE_BOX slide_box
 #include "decode/kernels/operation_loops.h"
 
 void stk_plain_look_up(uint8_t *restrict out, const uint8_t *restrict in, const uint8_t *tables,

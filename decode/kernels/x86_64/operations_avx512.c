@@ -7,10 +7,11 @@
 #else
 #define WIDE ",prefer-vector-width=512"
 #endif
-#define LOOP    __attribute__((target("avx512f,avx512vl,avx512bw,avx512dq" WIDE))) static
-#define LANES   16
-#define WARP    stk_avx512_warp
-#define LOOK_UP stk_avx512_look_up
+#define LOOP      __attribute__((target("avx512f,avx512vl,avx512bw,avx512dq" WIDE))) static
+#define LANES     16
+#define WARP      stk_avx512_warp
+#define LOOK_UP   stk_avx512_look_up
+#define SLIDE_BOX slide_box
 #include "decode/kernels/operation_loops.h"
 
 const struct stk_operations stk_operations_avx512 = OPERATIONS;

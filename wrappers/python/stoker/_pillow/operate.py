@@ -15,6 +15,7 @@ CONVERSIONS = tuple(_CONVERSIONS)
 BANDS = {"RGB": 3, "L": 1}
 MOST_SHARE = 1e6
 PASSES = 3  # of a GaussianBlur
+LARGEST_RADIUS = 60  # of a blur: its boxes are smaller than the decoder's STK_BOX_MOST
 AFFINE, PERSPECTIVE = 0, 2
 BILINEAR, BICUBIC = 2, 3
 BRIGHTNESS, CONTRAST, SATURATION, HUE = range(4)  # enum stk_recolouring_kind

@@ -158,7 +158,7 @@ def _filtered(kernel, core):
 
 
 def _blurred(core, radius, passes):
-    if type(radius) not in _NUMBERS or not 0 < radius <= 1000 or not _is_known(core) or not _is_large(core.size):
+    if type(radius) not in _NUMBERS or not 0 < radius <= operate.LARGEST_RADIUS or not _is_known(core) or not _is_large(core.size):
         return None
     if core.mode != "RGB" or not operations_check.proves("blur"):
         return None
