@@ -2,8 +2,13 @@
 
 from time import monotonic_ns
 
+import torch
+from PIL import Image
+
 from .. import _core
 from .._base.own import attempt
+
+_SLOW = torch.nn.Module, Image.Image
 
 
 def called(transform, image):
@@ -18,8 +23,8 @@ def called(transform, image):
 def _name(transform, image):
     """Returns the name of a class or a function, with the first transform that it applies, and the format that it
     decodes. Returns None for a Compose, whose transforms are counted by themselves."""
-    name = getattr(transform, "__name__", None) or type(transform).__name__
-    inner = getattr(transform, "transforms", None)
+    name = _attribute(transform, "__name__") or type(transform).__name__
+    inner = _attribute(transform, "transforms")
     if name == "Compose" or not name.isidentifier() and name != "<lambda>":
         return None
     if type(inner) in (list, tuple) and inner:
@@ -29,4 +34,9 @@ def _name(transform, image):
 
 def _is_waiting(image):
     """Returns true for an image of Pillow's that is not decoded yet: its first transform decodes it."""
-    return getattr(image, "fp", None) is not None and isinstance(getattr(image, "format", None), str)
+    return _attribute(image, "fp") is not None and isinstance(getattr(image, "format", None), str)
+
+
+def _attribute(value, name):
+    """Returns an attribute, or None. Modules and images have a slow __getattr__() for what they lack."""
+    return value.__dict__.get(name) if isinstance(value, _SLOW) else getattr(value, name, None)
