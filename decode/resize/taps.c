@@ -236,6 +236,7 @@ int stk_taps_make(struct stk_workspace *workspace, enum stk_scratch where,
                   const struct stk_axis *axis, struct stk_axis_taps *out)
 {
     struct work work;
+    const struct stk_kernels *kernels = workspace->kernels;
     start_work(&work, axis);
     int result = allocate(&work, workspace, where);
     if (result) {
@@ -244,7 +245,9 @@ int stk_taps_make(struct stk_workspace *workspace, enum stk_scratch where,
     find_windows(&work);
     mirror_windows(&work);
     find_bits(&work);
-    work.is_short = work.all && workspace->kernels->pack_short;
+    work.is_short = work.all && kernels->pack_short;
+    void (*pack)(struct stk_weights *, size_t) =
+        work.is_short ? kernels->pack_short : kernels->pack;
     set_origin(&work, out);
     out->taps = (struct stk_taps){
         .outputs = axis->outputs,
@@ -260,11 +263,7 @@ int stk_taps_make(struct stk_workspace *workspace, enum stk_scratch where,
     for (uint32_t slot = 0; slot < axis->outputs && !result; slot++) {
         result = store_weights(&work, &out->taps, slot);
     }
-    if (work.is_short) {
-        workspace->kernels->pack_short(work.weights, count);
-    } else {
-        workspace->kernels->pack(work.weights, count);
-    }
+    pack(work.weights, count);
     for (uint32_t o = 0; o < axis->outputs; o++) {
         work.first[o] -= out->origin;
     }

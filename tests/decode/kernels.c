@@ -147,7 +147,8 @@ static void run_case(unsigned number, const struct source *source, const struct 
             continue;
         }
         int result = run(decoders[i], source, plan, &target);
-        if (result != STK_DECODE_OK || (i > 0 && memcmp(got, wanted, sizeof got) != 0)) {
+        if (result != STK_DECODE_OK ||
+            (i > 0 && memcmp((const void *)got, (const void *)wanted, sizeof got) != 0)) {
             fail(source->image ? "image" : source->form ? "form" : "file", names[i], number);
         }
     }
