@@ -7,7 +7,7 @@
 #pragma once
 
 #define STK_BUFFER_BYTES (256u << 10)
-#define STK_BUFFERS_KEPT 64
+#define STK_BUFFERS_KEPT 128
 
 /* Returns NULL if there is no memory. */
 char *stk_buffer_take(void);
