@@ -57,7 +57,8 @@ def test_the_answer_is_remembered(report, tmp_path):
 @pytest.mark.parametrize("before", [
     "from stoker import _core; _core.LOADED_NS = 0\n",
     "from stoker._pillow import check\ndef full(*_):\n    raise MemoryError\ncheck._is_same = full\n",
-], ids=["a file changed since it was loaded", "no memory"])
+    "from stoker._pillow import check\ndef late(*_):\n    raise RuntimeError('too late')\ncheck.reference = late\n",
+], ids=["a file changed since it was loaded", "no memory", "the program's own error"])
 def test_what_may_be_otherwise_next_time_is_not_remembered(report, tmp_path, before):
     report(before=before)
     assert not (tmp_path / "stoker").exists()

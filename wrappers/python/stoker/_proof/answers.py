@@ -2,7 +2,8 @@
 
 An answer is a short text, with a line for each kind. Its name changes with anything that could change it: the version
 and the files of the library, the processor, the decoder. An answer is not kept if a file was changed after this process
-had loaded it, or if the machine lacked something: it would be believed for good.
+had loaded it. It is kept only if each comparison came to its end. An error may come of what this process lacks, or of the
+program's own code, and the answer would be believed for good.
 """
 
 import contextlib
@@ -20,9 +21,9 @@ def proven(make_name, kinds, holds):
     name = _result(make_name)
     found = name and _remembered(name, kinds)
     if found is None:
-        lacks = []
-        found = frozenset(kind for kind in kinds if _result(holds, kind, lacks=lacks))
-        if name and not lacks:
+        same = {kind: _result(holds, kind) for kind in kinds}
+        found = frozenset(kind for kind in kinds if same[kind])
+        if name and None not in same.values():
             _remember(name, "\n".join(sorted(map(str, found))))
     return found
 
@@ -60,14 +61,11 @@ def _remember(name, text):
             continue
 
 
-def _result(function, *arguments, lacks=None):
-    """Returns None if the function fails, whatever the error: that is an answer, too. An error by which the machine lacked memory,
-    descriptors or threads is added to `lacks`."""
+def _result(function, *arguments):
+    """Returns None if the function fails, whatever the error."""
     try:
         return function(*arguments)
-    except Exception as error:
-        if isinstance(error, (MemoryError, OSError)) and lacks is not None:
-            lacks.append(error)
+    except Exception:
         return None
 
 
