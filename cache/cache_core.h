@@ -28,7 +28,6 @@ struct stk_cache {
     };
     struct stk_run run;
     int64_t run_start_ns;
-    bool looks_behind;    /* a fill ends with a look at the origin, behind the entry */
     bool makes_transient; /* files without room may get transient entries (cache/run/transient.h) */
 };
 

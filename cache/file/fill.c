@@ -25,16 +25,15 @@ static bool validate(const struct stk_fill *fill)
 }
 
 /* Checks that the origin is still the copied version. If that takes a round trip and the command
- * can do it, or this process behind the fill, only what the kernel knows is compared. */
+ * can do it, it is queued. */
 static bool validate_copy(struct stk_fill *fill)
 {
     struct stk_revalidation_queue *queue = stk_run_revalidation_queue(&fill->cache->run);
     const struct stk_place *place = fill->place;
-    bool later = fill->cache->looks_behind;
-    if (fill->queued == NULL && !later) { /* else a tier took it that failed then */
+    if (fill->queued == NULL) { /* else a tier took it that failed then */
         fill->queued = stk_revalidation_queue_reserve(queue, place->root, place->below);
     }
-    return later || fill->queued != NULL
+    return fill->queued != NULL
                ? stk_freshness_queue_fd(fill->record, fill->origin.fd, fill->opened_ns)
                : validate(fill);
 }
@@ -42,14 +41,6 @@ static bool validate_copy(struct stk_fill *fill)
 static void finish_queued(const struct stk_fill *fill, bool good)
 {
     stk_revalidation_queue_end(stk_run_revalidation_queue(&fill->cache->run), fill->queued, good);
-}
-
-/* Looks at the origin by its path, as the command does for the job. */
-static void look_behind(const struct stk_fill *fill, const struct stk_outcome *outcome)
-{
-    if (fill->cache->looks_behind && !fill->unopened && outcome->kind == STK_COUNT_FILLS) {
-        stk_freshness_validate(fill->cache, fill->place);
-    }
 }
 
 /* The draft is complete: stores its checksum (disk tiers), then checks that the origin is still the
@@ -249,7 +240,6 @@ static void run_fill(struct stk_fill *fill, struct stk_outcome *outcome)
     finish_queued(fill, outcome->why == STK_BYPASS_NONE);
     if (outcome->why == STK_BYPASS_NONE) {
         stk_fill_publish(fill);
-        look_behind(fill, outcome);
     }
     if (outcome->kind == STK_COUNT_FILLS && fill->unread) {
         /* Its pages are in the tier now: memory is not to be spent twice. Those that others had

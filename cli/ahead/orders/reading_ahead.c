@@ -363,7 +363,6 @@ static bool start_thread(void)
 void reading_ahead_begin(struct stk_cache *cache, unsigned jobs)
 {
     ahead.cache = cache;
-    cache->looks_behind = true;
     exchange_begin(cache);
     big_ahead_begin(cache);
     range_ahead_begin(cache);

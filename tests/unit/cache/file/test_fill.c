@@ -84,21 +84,6 @@ START_TEST(large_contents_are_whole)
 }
 END_TEST
 
-/* The path says what a descriptor cannot: that it is no link. */
-START_TEST(a_filler_that_looks_behind)
-{
-    UNIT_NEEDS_PRIVATE();
-    box_open();
-    box.cache.looks_behind = true;
-    box_write("file", "hello");
-    ck_assert(box_open_file("file"));
-    ck_assert_uint_eq(box_counts().stats_asked, 1);
-    ck_assert_int_eq(box_ask("file"), STK_ANSWER_HIT);
-    ck_assert_int_eq(box.ask.began_ns, 0);
-    ck_assert(box.ask.plain_leaf);
-}
-END_TEST
-
 /* ---- new versions ---- */
 
 static void change_and_reopen(void (*change)(const char *name, const char *text))
@@ -980,7 +965,6 @@ Suite *suite_fill(void)
     tcase_add_test(fill, hits_in_other_processes);
     tcase_add_test(fill, large_contents_are_whole);
     tcase_add_test(fill, counts_what_happened);
-    tcase_add_test(fill, a_filler_that_looks_behind);
     TCase *versions = unit_case(suite, "fill_versions");
     tcase_add_test(versions, replaced_file);
     tcase_add_test(versions, rewritten_in_place);
