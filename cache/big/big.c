@@ -24,11 +24,13 @@ static bool look(int fd, struct statx *out)
 
 /* ---- noting ---- */
 
-/* Reads the identity of an open file, as it was known at the open. */
+/* Reads the identity of an open file, as it was known at the open. A file that was replaced may
+ * have that of the file in its place (cache/file/fill.c). */
 static bool identify(int fd, struct stk_identity *out)
 {
     struct statx answer;
-    return look(fd, &answer) && S_ISREG(answer.stx_mode) && stk_identity_from_statx(out, &answer);
+    return look(fd, &answer) && S_ISREG(answer.stx_mode) && answer.stx_nlink > 0 &&
+           stk_identity_from_statx(out, &answer);
 }
 
 /* Returns true if no process writes this version, as far as that is known or can be found out. */

@@ -298,6 +298,17 @@ static bool look_at_origin(int fd, struct stk_identity *out)
            S_ISREG(answer.stx_mode) && stk_identity_from_statx(out, &answer);
 }
 
+/* Returns false if the file was replaced since it was opened. It may then have the times of the
+ * file in its place, since one rename sets the ctime of both: where a mount makes inode numbers up,
+ * the two are one version. Some file systems count no links. */
+static bool is_in_place(struct stk_cache *cache, const struct stk_place *place,
+                        const struct stk_identity *identity)
+{
+    struct stk_look look;
+    return place->root->inode_counts || identity->nlink > 0 ||
+           (stk_freshness_look(cache, place, false, &look) == 0 && look.answer.stx_nlink == 0);
+}
+
 /* Returns true if a present record may be used for this open. */
 static bool is_usable(struct stk_fill *fill)
 {
@@ -452,6 +463,10 @@ bool stk_cache_fill(struct stk_cache *cache, const struct stk_place *place, int 
         return false;
     }
     outcome->size = identity.size;
+    if (!is_in_place(cache, place, &identity)) {
+        outcome->why = STK_BYPASS_CHANGED;
+        return false;
+    }
     if (!may_remember(cache, place, &identity, outcome)) {
         return false;
     }

@@ -41,11 +41,13 @@ static bool hash_record(const struct stk_record *record, struct stk_hash128 *out
     return true;
 }
 
+/* A file that was replaced may have the identity of the file in its place (cache/file/fill.c). */
 static bool look(int fd, int how, struct stk_identity *out)
 {
     struct statx answer;
     return stk_sys_statx(fd, "", AT_EMPTY_PATH | how, STATX_BASIC_STATS, &answer) == 0 &&
-           S_ISREG(answer.stx_mode) && stk_identity_from_statx(out, &answer);
+           S_ISREG(answer.stx_mode) && answer.stx_nlink > 0 &&
+           stk_identity_from_statx(out, &answer);
 }
 
 /* ---- the file itself ---- */

@@ -329,6 +329,25 @@ START_TEST(length_lies)
 }
 END_TEST
 
+/* Its descriptor still shows the former content. */
+START_TEST(replaced_since_it_was_opened)
+{
+    UNIT_NEEDS_PRIVATE();
+    box_open();
+    box.cache.roots.roots[0].inode_counts = false;
+    box_write("file", "first");
+    int fd = open(box_origin("file"), O_RDONLY);
+    ck_assert_int_ge(fd, 0);
+    box_replace("file", "other");
+    ck_assert(!stk_cache_fill(&box.cache, box_place("file"), fd, stk_clock_boottime_ns(), box.entry,
+                              &box.outcome));
+    ck_assert_int_eq(box.outcome.why, STK_BYPASS_CHANGED);
+    close(fd);
+    ck_assert(box_fill("file"));
+    ck_assert(unit_has_text(box.entry, "other"));
+}
+END_TEST
+
 START_TEST(not_a_regular_file)
 {
     UNIT_NEEDS_PRIVATE();
@@ -979,6 +998,7 @@ Suite *suite_fill(void)
     tcase_add_test(bypass, few_blocks_without_holes);
     tcase_add_test(bypass, nothing_is_left_of_a_fill_that_failed);
     tcase_add_test(bypass, length_lies);
+    tcase_add_test(bypass, replaced_since_it_was_opened);
     tcase_add_test(bypass, not_a_regular_file);
     tcase_add_test(bypass, one_wait_for_a_shared_tier);
     TCase *budget = unit_case(suite, "fill_budget");
