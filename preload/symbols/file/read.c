@@ -6,16 +6,24 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/stat.h>
 #include <sys/types.h>
 #include <sys/uio.h>
 
 #include "base/sys.h"
 #include "preload/change/restore.h"
+#include "preload/coverage/entryfd.h"
 #include "preload/interpose/export.h"
+#include "preload/interpose/guard.h"
 #include "preload/interpose/next.h"
 #include "preload/serve/big_read.h"
+
+#ifndef RWF_NOWAIT
+#define RWF_NOWAIT 8
+#endif
 
 typedef ssize_t read_function(int, void *, size_t);
 typedef ssize_t pread_function(int, void *, size_t, off_t);
@@ -100,6 +108,23 @@ STK_SYMBOL(ssize_t, readv, (int fd, const struct iovec *parts, int count), (fd, 
                             : finish(stk_sys_preadv(fd, parts, count, offset));                    \
     }
 
+/* Returns true if a read without waiting failed because `fd` is an entry on a tmpfs. Each tmpfs
+ * refuses that flag, and the origin's file system may not. Keeps errno, unless it returns true:
+ * then errno is as before the read. */
+static __attribute__((noinline)) bool is_to_wait(int fd, int flags, int errno_before)
+{
+    struct stk_guard guard;
+    struct stat stat;
+    if (errno != EOPNOTSUPP || (flags & RWF_NOWAIT) == 0 || !stk_entryfd_looks_so(fd, &stat)) {
+        return false;
+    }
+    stk_guard_join(&guard);
+    bool is_entry = !stk_entryfd_is_none(fd);
+    stk_guard_leave(&guard);
+    errno = is_entry ? errno_before : EOPNOTSUPP;
+    return is_entry;
+}
+
 /* Offset -1 reads at the descriptor's offset. Flags (not to wait, and the like) are for the
  * kernel. */
 #define PREADV2_SYMBOL(name)                                                                       \
@@ -112,7 +137,12 @@ STK_SYMBOL(ssize_t, readv, (int fd, const struct iovec *parts, int count), (fd, 
             stk_big_readv(fd, parts, count, offset, &got)) {                                       \
             return got;                                                                            \
         }                                                                                          \
-        return STK_READ_TWICE(fd, name##_next(fd, parts, count, offset, flags));                   \
+        const int errno_before = errno;                                                            \
+        got = STK_READ_TWICE(fd, name##_next(fd, parts, count, offset, flags));                    \
+        if (got < 0 && is_to_wait(fd, flags, errno_before)) {                                      \
+            got = name##_next(fd, parts, count, offset, flags & ~RWF_NOWAIT);                      \
+        }                                                                                          \
+        return got;                                                                                \
     }
 
 PREAD_SYMBOL(pread)

@@ -247,6 +247,33 @@ def test_git_commits_and_checks_out(jobs, world, scratch):
     assert ran.stdout == "changed\nchanged\ntwo\none\n"
 
 
+AT_ONCE = """
+import errno, os, sys
+for path in sys.argv[1:]:
+    fd, place = os.open(path, os.O_RDONLY), bytearray(6)
+    os.pread(fd, 9, 0)
+    try:
+        print(os.preadv(fd, [place], 3, os.RWF_NOWAIT), place)
+    except OSError as error:
+        print(errno.errorcode[error.errno])
+"""
+
+
+def test_a_read_that_does_not_wait(jobs, scratch):
+    """A tmpfs refuses the flag, and the cached file lies on one. A program's own file there is refused."""
+    covered = scratch / "covered"
+    covered.mkdir()
+    (covered / "file").write_bytes(b"0123456789")
+    os.sync()
+    settle()
+    argv = ["sh", "-c", 'umask 377; echo 0123456789 > /dev/shm/own; exec /usr/bin/python3 -c "$0" "$@"', AT_ONCE,
+            covered / "file", "/dev/shm/own"]
+    said = [jobs.place.run(argv).stdout, *(jobs.preloaded(argv, covered).stdout for _ in range(2))]
+    if said[0].count("ENOTSUP") != 1:
+        pytest.skip("no file system here reads without waiting: nothing to compare with")
+    assert said[1:] == said[:1] * 2
+
+
 def test_holes(jobs, scratch):
     """Data and holes lie where they do without Stoker: such files are left to their file system."""
     data = scratch / "data"
