@@ -35,8 +35,21 @@ static void let_go_of_descriptors(int kept)
     }
 }
 
+/* A signal to all of a job's processes (`scancel --signal`) is meant for the job. The command
+ * passes it on (cli/os/command.c). A process that inherits the command's handlers would do so once
+ * more. */
+static void leave_signals(void)
+{
+    static const int meant_for_the_job[] = {SIGHUP,  SIGINT,  SIGQUIT, SIGTERM, SIGUSR1,
+                                            SIGUSR2, SIGCONT, SIGALRM, SIGWINCH};
+    for (size_t i = 0; i < sizeof meant_for_the_job / sizeof *meant_for_the_job; i++) {
+        signal(meant_for_the_job[i], SIG_IGN);
+    }
+}
+
 void detached_stand_alone(pid_t parent, int kept)
 {
+    leave_signals();
     setsid();
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != parent) {

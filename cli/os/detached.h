@@ -10,8 +10,8 @@
 #include <sys/types.h>
 
 /* Detaches the calling process. It closes all descriptors but `kept`, since another process may
- * wait for their other ends. It leaves the terminal's signals, and ends with the thread that forked
- * it if it can. */
+ * wait for their other ends. It leaves the terminal's signals, ignores those that are
+ * meant for a job, and ends with the thread that forked it if it can. */
 void detached_stand_alone(pid_t parent, int kept);
 
 /* A detached process, for use by one thread at a time. */

@@ -2,6 +2,7 @@
 way of signals and terminals."""
 
 import os
+import pathlib
 import pty
 import re
 import select
@@ -58,6 +59,30 @@ def test_a_signal_to_stoker_reaches_the_command_once(jobs, data, number, status)
     assert out == f"got {number.name[3:]}\n"
     assert process.returncode == status
     assert "NOTHING WAS SERVED" in err  # the summary is there all the same
+
+
+def helpers_of(process):
+    """The processes of stoker's own that it has started, and that stand alone by now."""
+    with open(f"/proc/{process.pid}/task/{process.pid}/children", encoding="ascii") as children:
+        pids = [int(pid) for pid in children.read().split()]
+    return [pid for pid in pids
+            if pathlib.Path(f"/proc/{pid}/comm").read_text() == "stoker\n" and os.getsid(pid) == pid]
+
+
+def test_a_signal_to_a_helper_is_not_passed_on(jobs, data):
+    """As of `scancel --signal`, which signals each process: the command alone passes it on."""
+    with jobs.started(jobs.command_line(["sh", "-c", CATCH], path=data)) as process:
+        assert read_line(process) == "ready"
+        while not (helpers := helpers_of(process)):
+            time.sleep(0.01)
+        for helper in helpers:
+            for number in signal.SIGUSR1, signal.SIGTERM, signal.SIGINT, signal.SIGHUP:
+                os.kill(helper, number)
+        time.sleep(0.2)
+        assert helpers_of(process) == helpers
+        process.send_signal(signal.SIGTERM)
+        out, _ = process.communicate(timeout=60)
+    assert out == "got TERM\n" and process.returncode == 3
 
 
 def test_a_command_that_is_ended_by_a_signal_to_stoker(jobs, data, scratch):
