@@ -76,7 +76,7 @@ def test_the_answers_are_remembered(run, library, directory, tmp_path):
     assert run("wrong.py", library, directory / "color.jpg", "none", env=env) == first
     kept.write_text("nonsense")
     assert run("wrong.py", library, directory / "color.jpg", "none", env=env) == first
-    kept.write_text("")
+    kept.write_text(".")
     assert run("wrong.py", library, directory / "color.jpg", "none", env=env)["images"] == 0
 
 

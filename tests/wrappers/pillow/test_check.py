@@ -48,9 +48,11 @@ def test_the_answer_is_remembered(report, tmp_path):
     assert kept.name.startswith("pillow-") and kept.stat().st_mode & 0o077 in (0, 0o044)
     forbidden = "from stoker._pillow import check\ndef no():\n    raise SystemExit('asked again')\n"
     assert report(before=forbidden + "check._is_same = no\n") == first
-    kept.write_text("nonsense")
-    assert report() == first
-    kept.write_text("")
+    whole = kept.read_text()
+    for broken in "nonsense", "", "\0" * len(whole), whole[:-1], whole[:len(whole) // 2]:  # as a lost machine leaves it
+        kept.write_text(broken)
+        assert report() == first and kept.read_text() == whole
+    kept.write_text(".")
     assert report()[3] == {"images": 0, "settled": {"unproven": 1}, "resized": 0}
 
 
@@ -70,6 +72,17 @@ def test_nowhere_to_remember(report, tmp_path):
     assert report(home=tmp_path / "file")[3]["images"] == 1
 
 
+def test_a_full_disk_keeps_no_part_of_an_answer(report, tmp_path):
+    full = ("import resource\nfrom stoker._proof import answers\nplain = answers._write\ndef write(*given):\n"
+            "    before = resource.getrlimit(resource.RLIMIT_FSIZE)\n"
+            "    resource.setrlimit(resource.RLIMIT_FSIZE, (0, before[1]))\n"
+            "    try:\n        return plain(*given)\n    finally:\n"
+            "        resource.setrlimit(resource.RLIMIT_FSIZE, before)\n"
+            "answers._write = write\n")
+    assert report(before=full)[3]["images"] == 1
+    assert list((tmp_path / "stoker").iterdir()) == []
+
+
 STRANGER = 65534
 
 
@@ -79,7 +92,7 @@ def test_nothing_goes_through_links_of_another_user(report, tmp_path):
     precious, home = tmp_path / "precious", tmp_path / "home"
     report(home=home)
     kept, = (home / "stoker").iterdir()
-    kept.write_text("")
+    kept.write_text(".")
     precious.mkdir()
     (home / "stoker").rename(home / "own")
     (home / "stoker").symlink_to(precious)

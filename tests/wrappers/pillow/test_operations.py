@@ -110,5 +110,5 @@ def test_the_answer_is_remembered(report, tmp_path):
     kept, = (path for path in (tmp_path / "stoker").iterdir() if path.name.startswith("operations-"))
     forbidden = "from stoker._pillow import operations_check as o\ndef no():\n    raise SystemExit('again')\n"
     assert report(before=forbidden + "o._KINDS = dict.fromkeys(o._KINDS, no)\n") == first
-    kept.write_text("blend")
+    kept.write_text("blend\n.")
     assert json.loads(report())[0] == ["blend"]

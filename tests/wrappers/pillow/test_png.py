@@ -76,7 +76,7 @@ def test_the_answer_is_remembered(report, tmp_path):
     kept, = (path for path in (tmp_path / "stoker").iterdir() if path.name.startswith("png-"))
     forbidden = "from stoker._pillow import png_check as c\ndef no():\n    raise SystemExit('again')\nc._holds = no\n"
     assert report(forbidden) == first
-    kept.write_text("L")
+    kept.write_text("L\n.")
     assert report()[:2] == [["L"], 0]
 
 

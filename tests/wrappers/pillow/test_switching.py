@@ -104,7 +104,7 @@ def test_what_was_found_to_differ_is_said(jobs, scratch, photo):  # noqa: F811
     env = {"XDG_CACHE_HOME": scratch / "cache"}
     first = jobs.run([PYTHON, script, photo], path=photo.parent, env=env)
     kept, = (scratch / "cache/stoker").iterdir()
-    kept.write_text("")
+    kept.write_text(".")
     second = jobs.run([PYTHON, script, photo], path=photo.parent, env=env)
     assert decoded(first) == 1 and "unproven" not in first.stderr
     told = second.json["decode"]

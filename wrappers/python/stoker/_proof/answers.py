@@ -1,9 +1,9 @@
 """The answers of self-tests, beside the user's other caches.
 
-An answer is a short text, with a line for each kind. Its name changes with anything that could change it: the version
-and the files of the library, the processor, the decoder. An answer is not kept if a file was changed after this process
-had loaded it. It is kept only if each comparison came to its end. An error may come of what this process lacks, or of the
-program's own code, and the answer would be believed for good.
+An answer is a short text, with a line for each kind, and a last line without which it is not whole. Its name changes with
+anything that could change it: the version and the files of the library, the processor, the decoder. An answer is not kept
+if a file was changed after this process had loaded it. It is kept only if each comparison came to its end. An error may
+come of what this process lacks, or of the program's own code, and the answer would be believed for good.
 """
 
 import contextlib
@@ -12,6 +12,8 @@ import hashlib
 import os
 
 from .. import _core
+
+_END = "."  # the last line: a loss of power may cut a file that was just renamed
 
 
 def proven(make_name, kinds, holds):
@@ -24,7 +26,7 @@ def proven(make_name, kinds, holds):
         same = {kind: _result(holds, kind) for kind in kinds}
         found = frozenset(kind for kind in kinds if same[kind])
         if name and None not in same.values():
-            _remember(name, "\n".join(sorted(map(str, found))))
+            _remember(name, "\n".join([*sorted(map(str, found)), _END]))
     return found
 
 
@@ -70,10 +72,10 @@ def _result(function, *arguments):
 
 
 def _kinds_in(text, kinds):
-    """Raises ValueError if the text names anything else."""
-    words = text.splitlines()
+    """Raises ValueError if the text is not whole, or names anything else."""
+    *words, end = text.splitlines() or [""]
     found = frozenset(kind for kind in kinds if str(kind) in words)
-    if len(found) != len(words):
+    if end != _END or len(found) != len(words):
         raise ValueError(text)
     return found
 
@@ -120,6 +122,10 @@ def _write(place, name, text):
         with contextlib.suppress(FileNotFoundError):
             os.unlink(aside, dir_fd=directory)
         new = os.open(aside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600, dir_fd=directory)
-        with open(new, "w") as file:
-            file.write(text)
-        os.replace(aside, name, src_dir_fd=directory, dst_dir_fd=directory)
+        try:
+            with open(new, "w") as file:
+                file.write(text)
+            os.replace(aside, name, src_dir_fd=directory, dst_dir_fd=directory)
+        except OSError:  # a full disk would get another empty file from each process
+            os.unlink(aside, dir_fd=directory)
+            raise
