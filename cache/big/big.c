@@ -24,13 +24,12 @@ static bool look(int fd, struct statx *out)
 
 /* ---- noting ---- */
 
-/* Reads the identity of an open file, as it was known at the open. A file that was replaced may
- * have that of the file in its place (cache/file/fill.c). */
-static bool identify(int fd, struct stk_identity *out)
+/* Reads the identity of an open file, as it was known at the open. */
+static bool identify(struct stk_cache *cache, const struct stk_place *place, int fd,
+                     struct stk_identity *out)
 {
-    struct statx answer;
-    return look(fd, &answer) && S_ISREG(answer.stx_mode) && answer.stx_nlink > 0 &&
-           stk_identity_from_statx(out, &answer);
+    return stk_identity_of_file(fd, AT_STATX_DONT_SYNC, out) &&
+           stk_freshness_is_in_place(cache, place, out);
 }
 
 /* Returns true if no process writes this version, as far as that is known or can be found out. */
@@ -127,7 +126,7 @@ bool stk_big_note(struct stk_cache *cache, const struct stk_place *place, uint32
     struct stk_record *record = stk_catalogue_record(&cache->catalogue, number);
     struct stk_identity identity, known;
     if (!stk_big_may_be(cache, stk_path_leaf(place->below)) || record == NULL ||
-        !identify(fd, &identity) || !stk_record_get_identity(record, &known)) {
+        !identify(cache, place, fd, &identity) || !stk_record_get_identity(record, &known)) {
         return false;
     }
     if (!stk_identity_same_version(&identity, &known)) {
@@ -312,7 +311,7 @@ static enum stk_bypass reason_against(struct stk_cache *cache, const struct stk_
     if (!stk_big_may_be(cache, stk_path_leaf(place->below))) {
         return STK_BYPASS_LARGE;
     }
-    if (record == NULL || !identify(origin->fd, &identity) ||
+    if (record == NULL || !identify(cache, place, origin->fd, &identity) ||
         !stk_record_get_identity(record, &known) || !stk_identity_same_version(&identity, &known)) {
         return STK_BYPASS_CHANGED;
     }

@@ -1,10 +1,12 @@
 #include "cache/catalogue/identity.h"
 
+#include <fcntl.h>
 #include <string.h>
 #include <sys/sysmacros.h>
 
 #include "base/clock.h"
 #include "base/hash.h"
+#include "base/sys.h"
 
 static bool time_to_ns(struct statx_timestamp time, int64_t *out)
 {
@@ -54,6 +56,14 @@ bool stk_identity_from_statx(struct stk_identity *out, const struct statx *in)
     }
     return time_to_ns(in->stx_mtime, &out->mtime_ns) && time_to_ns(in->stx_ctime, &out->ctime_ns) &&
            time_to_ns(in->stx_atime, &out->atime_ns);
+}
+
+bool stk_identity_of_file(int fd, int sync, struct stk_identity *out)
+{
+    struct statx answer;
+    return stk_sys_statx(fd, "", AT_EMPTY_PATH | sync, STATX_BASIC_STATS | STATX_BTIME, &answer) ==
+               0 &&
+           S_ISREG(answer.stx_mode) && stk_identity_from_statx(out, &answer);
 }
 
 void stk_identity_to_stat(const struct stk_identity *in, struct stat *out)

@@ -21,6 +21,9 @@ struct stk_identity {
 /* Returns false if a value does not fit, such as a time stamp beyond the years 1678-2262: the cache
  * bypasses such files. */
 bool stk_identity_from_statx(struct stk_identity *out, const struct statx *in);
+/* Reads the identity of a file that is open. `sync` is one of AT_STATX_..., or 0. Returns false for
+ * anything but a regular file, too. */
+bool stk_identity_of_file(int fd, int sync, struct stk_identity *out);
 void stk_identity_to_stat(const struct stk_identity *in, struct stat *out);
 /* Fills the basic fields and the birth time, and sets their bits in stx_mask. */
 void stk_identity_to_statx(const struct stk_identity *in, struct statx *out);

@@ -291,24 +291,6 @@ static enum stk_bypass reason_against(struct stk_cache *cache, const struct stk_
     return why == STK_BYPASS_NONE && cache->tier.shared == NULL ? STK_BYPASS_TIER : why;
 }
 
-static bool look_at_origin(int fd, struct stk_identity *out)
-{
-    struct statx answer;
-    return stk_sys_statx(fd, "", AT_EMPTY_PATH, STATX_BASIC_STATS | STATX_BTIME, &answer) == 0 &&
-           S_ISREG(answer.stx_mode) && stk_identity_from_statx(out, &answer);
-}
-
-/* Returns false if the file was replaced since it was opened. It may then have the times of the
- * file in its place, since one rename sets the ctime of both: where a mount makes inode numbers up,
- * the two are one version. Some file systems count no links. */
-static bool is_in_place(struct stk_cache *cache, const struct stk_place *place,
-                        const struct stk_identity *identity)
-{
-    struct stk_look look;
-    return place->root->inode_counts || identity->nlink > 0 ||
-           (stk_freshness_look(cache, place, false, &look) == 0 && look.answer.stx_nlink == 0);
-}
-
 /* Returns true if a present record may be used for this open. */
 static bool is_usable(struct stk_fill *fill)
 {
@@ -459,11 +441,11 @@ bool stk_cache_fill(struct stk_cache *cache, const struct stk_place *place, int 
 {
     struct stk_identity identity;
     *outcome = (struct stk_outcome){.kind = STK_COUNT_OPENS, .why = STK_BYPASS_NONE};
-    if (!look_at_origin(origin_fd, &identity)) {
+    if (!stk_identity_of_file(origin_fd, 0, &identity)) {
         return false;
     }
     outcome->size = identity.size;
-    if (!is_in_place(cache, place, &identity)) {
+    if (!stk_freshness_is_in_place(cache, place, &identity)) {
         outcome->why = STK_BYPASS_CHANGED;
         return false;
     }

@@ -269,6 +269,14 @@ uint32_t stk_freshness_validate(struct stk_cache *cache, const struct stk_place 
                : 0;
 }
 
+bool stk_freshness_is_in_place(struct stk_cache *cache, const struct stk_place *place,
+                               const struct stk_identity *identity)
+{
+    struct stk_look look;
+    return place->root->inode_counts || identity->nlink > 0 ||
+           (stk_freshness_look(cache, place, false, &look) == 0 && look.answer.stx_nlink == 0);
+}
+
 /* Returns true if a descriptor is of the version of this record; `sync` says how much is asked of a
  * server. */
 static bool is_version_of(const struct stk_record *record, int fd, int sync,

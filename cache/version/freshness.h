@@ -71,6 +71,13 @@ void stk_freshness_forget(struct stk_cache *cache, const struct stk_place *place
 /* Looks at the origin and remembers the answer. Returns the record's number, or 0. */
 uint32_t stk_freshness_validate(struct stk_cache *cache, const struct stk_place *place);
 
+/* Returns false if an open file, which has this identity, was replaced since its open. It may then
+ * have the times of the file in its place, since one rename sets the ctime of both: where a mount
+ * makes inode numbers up, the two are one version. A file that keeps another hard link is not
+ * noticed. Asks the origin only on a file system that counts no links. */
+bool stk_freshness_is_in_place(struct stk_cache *cache, const struct stk_place *place,
+                               const struct stk_identity *identity);
+
 /* Prepares a later revalidation by the descriptor: looks at the open file as far as this client
  * knows it, without asking a server. Returns false if it is no longer the version of this record.
  * Until the revalidation only fstat of the file's entry is answered from the record. */

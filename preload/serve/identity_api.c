@@ -41,15 +41,6 @@ static bool hash_record(const struct stk_record *record, struct stk_hash128 *out
     return true;
 }
 
-/* A file that was replaced may have the identity of the file in its place (cache/file/fill.c). */
-static bool look(int fd, int how, struct stk_identity *out)
-{
-    struct statx answer;
-    return stk_sys_statx(fd, "", AT_EMPTY_PATH | how, STATX_BASIC_STATS, &answer) == 0 &&
-           S_ISREG(answer.stx_mode) && answer.stx_nlink > 0 &&
-           stk_identity_from_statx(out, &answer);
-}
-
 /* ---- the file itself ---- */
 
 /* Returns the record of the file that is open, by the path that it has now, which is `place`. 0: no
@@ -106,7 +97,8 @@ static bool link_record(struct stk_cache *cache, int fd, const struct stk_place 
     number = settle(cache, place, number, &how);
     const struct stk_record *record = stk_catalogue_record(&cache->catalogue, number);
     int sync = how == STK_IDENTITY_NOW ? AT_STATX_FORCE_SYNC : AT_STATX_DONT_SYNC;
-    return record != NULL && look(fd, sync, &seen) && is_good_for(cache, record, how, out) &&
+    return record != NULL && stk_identity_of_file(fd, sync, &seen) &&
+           stk_freshness_is_in_place(cache, place, &seen) && is_good_for(cache, record, how, out) &&
            is_of(record, &seen) && hash_record(record, &out->link);
 }
 

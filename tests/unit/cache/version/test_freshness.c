@@ -187,6 +187,28 @@ END_TEST
 
 /* The race of a stat and a rename: the origin was asked before the rename and the answer is noted
  * after it. An answer from before a distrust does not make up for it. */
+/* One that is gone is its inode's, where the numbers count. */
+START_TEST(in_place)
+{
+    UNIT_NEEDS_PRIVATE();
+    box_open();
+    box_write("file", "first");
+    int fd = open(box_origin("file"), O_RDONLY);
+    const struct stk_place *place = box_place("file");
+    for (int i = 0; i < 4; i++) {
+        bool counts = i % 2 == 0, gone = i >= 2;
+        struct stk_identity identity;
+        if (gone) {
+            unlink(box_origin("file"));
+        }
+        box.cache.roots.roots[0].inode_counts = counts;
+        ck_assert(stk_identity_of_file(fd, 0, &identity));
+        ck_assert(stk_freshness_is_in_place(&box.cache, place, &identity) == (counts || !gone));
+    }
+    close(fd);
+}
+END_TEST
+
 START_TEST(an_answer_from_before_a_distrust)
 {
     UNIT_NEEDS_PRIVATE();
@@ -227,6 +249,7 @@ Suite *suite_freshness(void)
     tcase_add_test(all, a_descriptor_is_as_old_as_its_open);
     tcase_add_test(all, a_young_version_ends_the_trust_in_an_older_one);
     tcase_add_test(all, what_grows_is_not_remembered);
+    tcase_add_test(all, in_place);
     tcase_add_test(all, an_answer_from_before_a_distrust);
     return suite;
 }
