@@ -47,12 +47,8 @@ int stk_local_rotates(dev_t dev)
     static const char *const places[] = {"/queue/rotational", "/../queue/rotational"};
     char path[80], answer[8];
     for (unsigned i = 0; i < sizeof places / sizeof *places; i++) {
-        struct stk_text text = stk_text_in(path, sizeof path);
-        stk_text_add(&text, "/sys/dev/block/");
-        stk_text_add_number(&text, major(dev));
-        stk_text_add_char(&text, ':');
-        stk_text_add_number(&text, minor(dev));
-        stk_text_add(&text, places[i]);
+        stk_text_print(path, sizeof path, "/sys/dev/block/%lu:%lu%s", (uint64_t)major(dev),
+                       (uint64_t)minor(dev), places[i]);
         if (stk_proc_read_text(path, answer, sizeof answer) > 0) {
             return answer[0] == '1';
         }

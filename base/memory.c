@@ -49,10 +49,9 @@ static int64_t meminfo(const char *name)
 static long read_group_file(const char *group, const char *leaf, char *text, size_t bytes)
 {
     char path[GROUP_BYTES + 64];
-    struct stk_text name = stk_text_in(path, sizeof path);
-    stk_text_add(&name, group);
-    stk_text_add(&name, leaf);
-    return name.cut ? -1 : stk_proc_read_text(path, text, bytes);
+    return stk_text_print(path, sizeof path, "%s%s", group, leaf)
+               ? stk_proc_read_text(path, text, bytes)
+               : -1;
 }
 
 static int64_t group_number(const char *group, const char *leaf)

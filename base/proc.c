@@ -43,13 +43,9 @@ long stk_proc_read_text(const char *path, char *buffer, size_t bytes)
     return got < 0 ? got : (long)used;
 }
 
-static struct stk_text proc_path(char *buffer, size_t bytes, pid_t pid, const char *leaf)
+static void proc_path(char path[48], pid_t pid, const char *leaf)
 {
-    struct stk_text path = stk_text_in(buffer, bytes);
-    stk_text_add(&path, "/proc/");
-    stk_text_add_number(&path, (uint64_t)pid);
-    stk_text_add(&path, leaf);
-    return path;
+    stk_text_print(path, 48, "/proc/%lu%s", (uint64_t)pid, leaf);
 }
 
 /* Moves behind `fields` blanks. */
@@ -71,7 +67,7 @@ static int look_at(pid_t pid, struct process *out)
 {
     char path[48], stat[512];
     uint64_t ticks, ppid;
-    proc_path(path, sizeof path, pid, "/stat");
+    proc_path(path, pid, "/stat");
     long length = stk_proc_read_text(path, stat, sizeof stat);
     if (length < 0) {
         return (int)length;
@@ -100,7 +96,7 @@ bool stk_proc_is_over(pid_t pid)
     if (!stk_sys_process_exists(pid)) {
         return true;
     }
-    proc_path(path, sizeof path, pid, "/stat");
+    proc_path(path, pid, "/stat");
     const char *state = stk_proc_read_text(path, stat, sizeof stat) > 0 ? strrchr(stat, ')') : NULL;
     return state != NULL && strncmp(state, ") Z", 3) == 0;
 }
@@ -119,7 +115,7 @@ int stk_proc_start(pid_t pid, int64_t *start_ns, pid_t *parent)
 static bool read_exe(pid_t pid, char exe[EXE_BYTES])
 {
     char path[48];
-    proc_path(path, sizeof path, pid, "/exe");
+    proc_path(path, pid, "/exe");
     ssize_t length = stk_sys_readlinkat(AT_FDCWD, path, exe, EXE_BYTES - 1);
     if (length <= 0) {
         return false;
@@ -181,13 +177,13 @@ static void take_bytes(struct environment_string *setting, const char *bytes, si
  * does not show them. */
 static uint64_t hash_settings(pid_t pid)
 {
-    char bytes[1024];
+    char path[48], bytes[1024];
     struct environment_string setting = {.is_ours = true};
     uint64_t sum = 0;
     size_t done = 0;
     ssize_t got;
-    struct stk_text path = proc_path(bytes, sizeof bytes, pid, "/environ");
-    STK_OWNED_FD int fd = path.cut ? -1 : stk_sys_openat(AT_FDCWD, bytes, O_RDONLY | O_CLOEXEC, 0);
+    proc_path(path, pid, "/environ");
+    STK_OWNED_FD int fd = stk_sys_openat(AT_FDCWD, path, O_RDONLY | O_CLOEXEC, 0);
     if (fd < 0) {
         return 0;
     }
@@ -360,9 +356,7 @@ uint64_t stk_proc_rights(void)
 
 void stk_proc_fd_path(char out[32], int fd)
 {
-    struct stk_text path = stk_text_in(out, 32);
-    stk_text_add(&path, "/proc/self/fd/");
-    stk_text_add_number(&path, (uint64_t)(unsigned)fd);
+    stk_text_print(out, 32, "/proc/self/fd/%lu", (uint64_t)(unsigned)fd);
 }
 
 uint64_t stk_proc_boot(void)

@@ -5,19 +5,9 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/proc.h"
 #include "base/sys.h"
 #include "base/text.h"
-
-/* Reads the first digits of the boot's identity. */
-static bool read_boot(char out[STK_SAMPLES_BOOT_DIGITS])
-{
-    STK_OWNED_FD int fd =
-        stk_sys_openat(AT_FDCWD, "/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC, 0);
-    if (fd < 0) {
-        return false;
-    }
-    return stk_sys_read(fd, out, STK_SAMPLES_BOOT_DIGITS) == STK_SAMPLES_BOOT_DIGITS;
-}
 
 uint64_t stk_samples_namespace(void)
 {
@@ -28,16 +18,12 @@ uint64_t stk_samples_namespace(void)
 
 bool stk_samples_name(uint64_t namespace, char out[STK_SAMPLES_NAME_BYTES])
 {
-    char boot[STK_SAMPLES_BOOT_DIGITS];
-    if (namespace == 0 || !read_boot(boot)) {
+    char boot[STK_SAMPLES_BOOT_DIGITS + 1]; /* the first digits of the boot's identity */
+    if (namespace == 0 || stk_proc_read_text("/proc/sys/kernel/random/boot_id", boot,
+                                             sizeof boot) != STK_SAMPLES_BOOT_DIGITS) {
         return false;
     }
-    struct stk_text name = stk_text_in(out, STK_SAMPLES_NAME_BYTES);
-    stk_text_add(&name, "pid-");
-    stk_text_add_number(&name, namespace);
-    stk_text_add_char(&name, '-');
-    stk_text_add_bytes(&name, boot, sizeof boot);
-    return !name.cut;
+    return stk_text_print(out, STK_SAMPLES_NAME_BYTES, "pid-%lu-%s", namespace, boot);
 }
 
 bool stk_samples_is_name(const char *name)

@@ -2,6 +2,7 @@
 #include "base/text.h"
 
 #include <errno.h>
+#include <stdarg.h>
 #include <string.h>
 
 struct stk_text stk_text_in(char *buffer, size_t bytes)
@@ -61,6 +62,43 @@ void stk_text_add_hex(struct stk_text *text, uint64_t number, unsigned digits)
 {
     uint64_t all[2] = {spread_hex((uint32_t)(number >> 32)), spread_hex((uint32_t)number)};
     stk_text_add_bytes(text, (const char *)all + 16 - digits, digits);
+}
+
+/* Appends what a directive stands for, of which the percent sign is read. Returns what follows it.
+ */
+static const char *add_argument(struct stk_text *text, const char *directive, va_list *arguments)
+{
+    unsigned digits = 0;
+    if (*directive == 's') {
+        stk_text_add(text, va_arg(*arguments, const char *));
+        return directive + 1;
+    }
+    for (; *directive >= '0' && *directive <= '9'; directive++) {
+        digits = digits * 10 + (unsigned)(*directive - '0');
+    }
+    uint64_t number = va_arg(*arguments, unsigned long);
+    if (directive[1] == 'x') {
+        unsigned least = number != 0 ? (67 - (unsigned)__builtin_clzl(number)) / 4 : 1;
+        stk_text_add_hex(text, number, digits != 0 ? digits : least);
+    } else {
+        stk_text_add_number(text, number);
+    }
+    return directive + 2;
+}
+
+bool stk_text_print(char *out, size_t bytes, const char *format, ...)
+{
+    va_list arguments;
+    struct stk_text text = stk_text_in(out, bytes);
+    va_start(arguments, format);
+    while (*format != '\0') {
+        size_t plain = strcspn(format, "%");
+        stk_text_add_bytes(&text, format, plain);
+        format += plain;
+        format = *format == '%' ? add_argument(&text, format + 1, &arguments) : format;
+    }
+    va_end(arguments);
+    return !text.cut;
 }
 
 bool stk_text_copy(char *to, size_t bytes, const char *from)

@@ -25,6 +25,11 @@ void stk_text_add_number(struct stk_text *text, uint64_t number);
 /* `digits` lower-case hexadecimal digits, leading zeros included. */
 void stk_text_add_hex(struct stk_text *text, uint64_t number, unsigned digits);
 
+/* Writes a text as printf would. Knows %s, %lu, %lx and %0Nlx, nothing else. Returns false if the
+ * text does not fit, and is cut. */
+bool stk_text_print(char *out, size_t bytes, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
 /* Copies a string that must fit whole. Returns false (and writes an empty string) if it does
  * not. */
 bool stk_text_copy(char *to, size_t bytes, const char *from);

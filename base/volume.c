@@ -87,9 +87,7 @@ bool stk_volume_has_number(const struct statfs *fs)
 bool stk_volume_mount_id(int fd, uint64_t *id)
 {
     char path[40], info[512];
-    struct stk_text text = stk_text_in(path, sizeof path);
-    stk_text_add(&text, "/proc/self/fdinfo/");
-    stk_text_add_number(&text, (uint64_t)(unsigned)fd);
+    stk_text_print(path, sizeof path, "/proc/self/fdinfo/%lu", (uint64_t)(unsigned)fd);
     if (stk_proc_read_text(path, info, sizeof info) <= 0) {
         return false;
     }
@@ -103,12 +101,8 @@ static uint64_t number_in_sysfs(const char *before, dev_t dev, const char *after
 {
     char path[64];
     struct stat stat;
-    struct stk_text text = stk_text_in(path, sizeof path);
-    stk_text_add(&text, before);
-    stk_text_add_number(&text, major(dev));
-    stk_text_add_char(&text, ':');
-    stk_text_add_number(&text, minor(dev));
-    stk_text_add(&text, after);
+    stk_text_print(path, sizeof path, "%s%lu:%lu%s", before, (uint64_t)major(dev),
+                   (uint64_t)minor(dev), after);
     return stk_sys_fstatat(AT_FDCWD, path, &stat, 0) == 0 ? stat.st_ino : 0;
 }
 

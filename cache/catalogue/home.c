@@ -15,15 +15,10 @@
 
 static bool name_home(char out[STK_HOME_BYTES], const char *dir, unsigned number)
 {
-    struct stk_text path = stk_text_in(out, STK_HOME_BYTES);
-    stk_text_add(&path, dir);
-    stk_text_add(&path, STK_HOME_STEM);
-    stk_text_add_number(&path, stk_sys_geteuid());
-    if (number > 0) {
-        stk_text_add_char(&path, '.');
-        stk_text_add_number(&path, number);
-    }
-    return !path.cut;
+    const uint64_t uid = stk_sys_geteuid();
+    return number == 0 ? stk_text_print(out, STK_HOME_BYTES, "%s" STK_HOME_STEM "%lu", dir, uid)
+                       : stk_text_print(out, STK_HOME_BYTES, "%s" STK_HOME_STEM "%lu.%lu", dir, uid,
+                                        (uint64_t)number);
 }
 
 enum home_owner { NOBODYS, OURS, OTHERS };
@@ -116,11 +111,8 @@ int stk_home_ensure(const char *home)
 int stk_home_ensure_directory(const char *home, const char *name)
 {
     char path[STK_HOME_BYTES];
-    struct stk_text text = stk_text_in(path, sizeof path);
-    stk_text_add(&text, home);
-    stk_text_add_char(&text, '/');
-    stk_text_add(&text, name);
-    return text.cut ? -ENAMETOOLONG : stk_home_ensure(path);
+    return stk_text_print(path, sizeof path, "%s/%s", home, name) ? stk_home_ensure(path)
+                                                                  : -ENAMETOOLONG;
 }
 
 static int check_parent(const char *dir, uid_t *owner)
@@ -162,9 +154,7 @@ static int list_candidates(const char *out[CANDIDATES], char user[64])
 {
     int count = 0;
     const char *runtime = getenv("XDG_RUNTIME_DIR");
-    struct stk_text text = stk_text_in(user, 64);
-    stk_text_add(&text, "/run/user/");
-    stk_text_add_number(&text, stk_sys_geteuid());
+    stk_text_print(user, 64, "/run/user/%lu", (uint64_t)stk_sys_geteuid());
     out[count++] = "/dev/shm";
     if (runtime != NULL && runtime[0] == '/') {
         out[count++] = runtime;
@@ -190,9 +180,7 @@ static bool has_catalogue(const char *home)
 {
     char path[STK_HOME_BYTES + 16];
     struct statfs fs;
-    struct stk_text text = stk_text_in(path, sizeof path);
-    stk_text_add(&text, home);
-    stk_text_add(&text, "/catalogue");
+    stk_text_print(path, sizeof path, "%s/catalogue", home);
     return is_tmpfs(home, &fs) && stk_home_check(home) == 0 &&
            stk_sys_faccessat(AT_FDCWD, path, 0) == 0;
 }

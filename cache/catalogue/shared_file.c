@@ -16,12 +16,10 @@
 int stk_shared_file_make(const char *path, stk_shared_file_write *write, const void *context)
 {
     char draft[STK_HOME_BYTES + 96];
-    struct stk_text name = stk_text_in(draft, sizeof draft);
-    stk_text_add(&name, path);
-    stk_text_add_char(&name, '.');
-    stk_text_add_hex(&name, (uint64_t)stk_clock_boottime_ns() ^ (uint64_t)stk_sys_getpid() << 40,
-                     16);
-    int fd = name.cut ? -ENAMETOOLONG : stk_sys_openat(AT_FDCWD, draft, FLAGS, 0600);
+    uint64_t number = (uint64_t)stk_clock_boottime_ns() ^ (uint64_t)stk_sys_getpid() << 40;
+    int fd = stk_text_print(draft, sizeof draft, "%s.%016lx", path, number)
+                 ? stk_sys_openat(AT_FDCWD, draft, FLAGS, 0600)
+                 : -ENAMETOOLONG;
     if (fd < 0) {
         return fd;
     }

@@ -103,20 +103,15 @@ bool stk_entry_parse_draft(const char *name, uint64_t *namespace, uint64_t *pid)
 
 int stk_entry_begin(struct stk_entry_draft *draft, const char *home, uint64_t bytes)
 {
-    struct stk_text path = stk_text_in(draft->path, sizeof draft->path);
     int error = stk_home_check(home);
     draft->removed = false;
     draft->own = false;
     if (error != 0) {
         return error;
     }
-    stk_text_add(&path, home);
-    stk_text_add(&path, "/fill/");
-    stk_text_add_number(&path, stk_samples_namespace());
-    stk_text_add_char(&path, '-');
-    stk_text_add_number(&path, (uint64_t)stk_sys_getpid());
-    stk_text_add_char(&path, '.');
-    stk_text_add_hex(&path, (uint64_t)stk_clock_boottime_ns() ^ (uint64_t)(uintptr_t)draft, 16);
+    stk_text_print(draft->path, sizeof draft->path, "%s/fill/%lu-%lu.%016lx", home,
+                   stk_samples_namespace(), (uint64_t)stk_sys_getpid(),
+                   (uint64_t)stk_clock_boottime_ns() ^ (uint64_t)(uintptr_t)draft);
     draft->fd = stk_sys_openat(AT_FDCWD, draft->path,
                                O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, STK_ENTRY_MODE);
     if (draft->fd < 0) {

@@ -314,15 +314,10 @@ bool stk_cache_find_entry(struct stk_cache *cache, const char *entry, char origi
         return false;
     }
     const struct stk_root *root = stk_roots_by_name(&cache->roots, parts.file);
-    struct stk_text path = stk_text_in(origin, STK_PATH_BYTES);
-    *record = 0;
-    if (root != NULL) {
-        stk_text_add(&path, root->prefix);
-        stk_text_add_char(&path, '/');
-        stk_text_add(&path, stk_root_below(root, parts.file));
-        *record = find_parts(cache, root, &parts);
-    }
-    return !path.cut;
+    origin[0] = '\0';
+    *record = root != NULL ? find_parts(cache, root, &parts) : 0;
+    return root == NULL || stk_text_print(origin, STK_PATH_BYTES, "%s/%s", root->prefix,
+                                          stk_root_below(root, parts.file));
 }
 
 bool stk_cache_is_superseded(struct stk_cache *cache, const char *entry)

@@ -58,13 +58,11 @@ static __attribute__((noinline)) bool validate_anew(struct stk_cache *cache,
                                                     struct stk_place *directory, uint32_t number)
 {
     char path[STK_PATH_BYTES];
-    struct stk_text text = stk_text_in(path, sizeof path);
-    stk_text_add(&text, directory->root->prefix);
-    stk_text_add_char(&text, '/');
-    stk_text_add(&text, directory->below);
     directory->dirfd = AT_FDCWD;
     directory->path = path;
-    bool same = !text.cut && stk_listing_validate(cache, directory, number);
+    bool same =
+        stk_text_print(path, sizeof path, "%s/%s", directory->root->prefix, directory->below) &&
+        stk_listing_validate(cache, directory, number);
     directory->path = NULL; /* its text ends here */
     return same;
 }

@@ -65,11 +65,8 @@ void stk_listing_leave_note(struct stk_cache *cache, const struct stk_place *dir
     char below[STK_REVALIDATION_QUEUE_PATH_BYTES];
     struct stk_revalidation_queue *queued = stk_run_revalidation_queue(&cache->run);
     const struct stk_record *record = stk_catalogue_record(&cache->catalogue, number);
-    struct stk_text text = stk_text_in(below, sizeof below);
-    stk_text_add(&text, directory->below);
-    stk_text_add_char(&text, '.');
-    if (record == NULL || text.cut || directory->below[0] == '\0' ||
-        stk_claim_load(&record->claim).state != STK_PRESENT ||
+    if (record == NULL || !stk_text_print(below, sizeof below, "%s.", directory->below) ||
+        directory->below[0] == '\0' || stk_claim_load(&record->claim).state != STK_PRESENT ||
         cache->options.fresh != STK_FRESH_RUN) {
         return;
     }

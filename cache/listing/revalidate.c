@@ -48,11 +48,8 @@ static void revalidate(struct stk_cache *cache, const struct stk_place *director
 static bool place_at(struct stk_cache *cache, const struct stk_root *root, const char *below,
                      char absolute[STK_PATH_BYTES], struct stk_place *out)
 {
-    struct stk_text text = stk_text_in(absolute, STK_PATH_BYTES);
-    stk_text_add(&text, root->prefix);
-    stk_text_add_char(&text, '/');
-    stk_text_add(&text, below);
-    return !text.cut && stk_cache_place_directory(cache, absolute, AT_FDCWD, absolute, out) &&
+    return stk_text_print(absolute, STK_PATH_BYTES, "%s/%s", root->prefix, below) &&
+           stk_cache_place_directory(cache, absolute, AT_FDCWD, absolute, out) &&
            out->root->key.low == root->key.low;
 }
 

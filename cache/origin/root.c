@@ -201,11 +201,7 @@ static void add_mount_below(struct stk_roots *roots, const struct stk_root *abov
                             const char *behind)
 {
     char prefix[STK_PATH_BYTES];
-    struct stk_text text = stk_text_in(prefix, sizeof prefix);
-    stk_text_add(&text, above->prefix);
-    stk_text_add_char(&text, '/');
-    stk_text_add(&text, behind);
-    if (!text.cut) {
+    if (stk_text_print(prefix, sizeof prefix, "%s/%s", above->prefix, behind)) {
         add_root(roots, prefix);
     }
 }

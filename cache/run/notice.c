@@ -17,10 +17,7 @@ void stk_notice_address(struct stk_notice_address *out, const char *run)
 {
     struct stk_hash128 name = stk_hash_128(run, strlen(run), NAME_SEED);
     struct stk_hash128 token = stk_hash_128(run, strlen(run), TOKEN_SEED);
-    struct stk_text text = stk_text_in(out->name, sizeof out->name);
-    stk_text_add(&text, "stoker-");
-    stk_text_add_hex(&text, name.high, 16);
-    stk_text_add_hex(&text, name.low, 16);
+    stk_text_print(out->name, sizeof out->name, "stoker-%016lx%016lx", name.high, name.low);
     out->token[0] = token.low;
     out->token[1] = token.high;
 }

@@ -45,11 +45,7 @@ _Static_assert(sizeof(struct stk_run_file) <= COUNTERS_BYTES, "the counters have
 
 bool stk_run_path(char out[STK_HOME_BYTES], const char *home, const char *name)
 {
-    struct stk_text path = stk_text_in(out, STK_HOME_BYTES);
-    stk_text_add(&path, home);
-    stk_text_add(&path, "/runs/");
-    stk_text_add(&path, name);
-    return !path.cut;
+    return stk_text_print(out, STK_HOME_BYTES, "%s/runs/%s", home, name);
 }
 
 /* ---- opening ---- */

@@ -75,12 +75,9 @@ static void pause_shortly(void)
 static int open_locked(const char *home, int flags)
 {
     char path[STK_HOME_BYTES + 8];
-    struct stk_text text = stk_text_in(path, sizeof path);
-    stk_text_add(&text, home);
-    stk_text_add(&text, "/account");
-    int fd = text.cut
-                 ? -ENAMETOOLONG
-                 : stk_sys_openat(AT_FDCWD, path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | flags, 0600);
+    int fd = stk_text_print(path, sizeof path, "%s/account", home)
+                 ? stk_sys_openat(AT_FDCWD, path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | flags, 0600)
+                 : -ENAMETOOLONG;
     for (int i = 0; fd >= 0 && i < LOCK_TRIES; i++) {
         if (stk_sys_flock(fd, LOCK_EX | LOCK_NB) == 0) {
             return fd;

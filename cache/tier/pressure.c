@@ -232,10 +232,8 @@ static int give_one(void *context, int dirfd, const char *name, unsigned depth,
 static void give_of(const struct stk_tier *tier, const char *directory, struct giving *giving)
 {
     char path[STK_HOME_BYTES + 8];
-    struct stk_text text = stk_text_in(path, sizeof path);
-    stk_text_add(&text, tier->home);
-    stk_text_add(&text, directory);
-    if (!text.cut && giving->looks_left > 0 && (giving->wanted.any > 0 || giving->wanted.own > 0)) {
+    if (stk_text_print(path, sizeof path, "%s%s", tier->home, directory) &&
+        giving->looks_left > 0 && (giving->wanted.any > 0 || giving->wanted.own > 0)) {
         stk_walk(path, give_one, giving);
     }
 }

@@ -27,15 +27,12 @@ static int64_t used_of(const struct stk_tier *tier, uint64_t namespace)
 {
     char path[STK_HOME_BYTES + 128], name[STK_SAMPLES_NAME_BYTES];
     int64_t blocks = 0, inodes, directory;
-    struct stk_text text = stk_text_in(path, sizeof path);
     if (!stk_samples_name(namespace, name)) {
         return 0;
     }
-    stk_text_add(&text, tier->home);
-    stk_text_add(&text, "/" STK_SAMPLES_DIRECTORY);
+    stk_text_print(path, sizeof path, "%s/" STK_SAMPLES_DIRECTORY, tier->home);
     directory = blocks_of(path);
-    stk_text_add(&text, "/");
-    stk_text_add(&text, name);
+    stk_text_print(path, sizeof path, "%s/" STK_SAMPLES_DIRECTORY "/%s", tier->home, name);
     return stk_ledger_walk(path, 0, NULL, &blocks, &inodes) == 0
                ? blocks + blocks_of(path) + directory
                : 0;

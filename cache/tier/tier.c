@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "base/local.h"
 #include "base/memory.h"
+#include "base/proc.h"
 #include "base/sys.h"
 #include "base/text.h"
 #include "cache/catalogue/shm_floor.h"
@@ -239,13 +240,11 @@ static void fill_view(struct stk_tier *out, struct stk_tier_shared *shared, unsi
 static int canonical_dir(const char *dir, char out[STK_HOME_BYTES])
 {
     char link[32];
-    struct stk_text text = stk_text_in(link, sizeof link);
-    int fd = stk_sys_openat(AT_FDCWD, dir, O_PATH | O_DIRECTORY | O_CLOEXEC, 0);
+    STK_OWNED_FD int fd = stk_sys_openat(AT_FDCWD, dir, O_PATH | O_DIRECTORY | O_CLOEXEC, 0);
     if (fd < 0) {
         return fd;
     }
-    stk_text_add(&text, "/proc/self/fd/");
-    stk_text_add_number(&text, (uint64_t)fd);
+    stk_proc_fd_path(link, fd);
     ssize_t length = stk_sys_readlinkat(AT_FDCWD, link, out, STK_HOME_BYTES - 32);
     stk_sys_close(fd);
     if (length < 0 || length == STK_HOME_BYTES - 32) {

@@ -186,15 +186,6 @@ static bool take_hex(const char **at, uint64_t *out)
     return *at > start;
 }
 
-static void add_address(struct stk_text *text, uint64_t address)
-{
-    unsigned digits = 1;
-    while (digits < 16 && address >> (4 * digits) != 0) {
-        digits++;
-    }
-    stk_text_add_hex(text, address, digits);
-}
-
 /* Parses a line such as "7f00-7f01 r--s 00000000 00:1b 17   /dev/shm/...". */
 static bool parse_map(const char *line, struct mapped_range *out)
 {
@@ -217,11 +208,7 @@ static bool parse_map(const char *line, struct mapped_range *out)
 static bool is_still_there(const struct mapped_range *map)
 {
     char link[80], path[STK_PATH_BYTES];
-    struct stk_text name = stk_text_in(link, sizeof link);
-    stk_text_add(&name, "/proc/self/map_files/");
-    add_address(&name, map->start);
-    stk_text_add_char(&name, '-');
-    add_address(&name, map->end);
+    stk_text_print(link, sizeof link, "/proc/self/map_files/%lx-%lx", map->start, map->end);
     ssize_t length = stk_sys_readlinkat(AT_FDCWD, link, path, sizeof path - 1);
     path[length > 0 ? length : 0] = '\0';
     return strcmp(path, map->path) == 0;

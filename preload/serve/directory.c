@@ -33,11 +33,7 @@ static struct stk_directory *take(void)
 
 static bool name_directory(const struct stk_place *place, char out[STK_PATH_BYTES])
 {
-    struct stk_text path = stk_text_in(out, STK_PATH_BYTES);
-    stk_text_add(&path, place->root->prefix);
-    stk_text_add_char(&path, '/');
-    stk_text_add(&path, place->below);
-    return !path.cut;
+    return stk_text_print(out, STK_PATH_BYTES, "%s/%s", place->root->prefix, place->below);
 }
 
 struct stk_directory *stk_directory_make(const struct stk_place *place,

@@ -49,6 +49,21 @@ START_TEST(cuts)
 }
 END_TEST
 
+START_TEST(prints)
+{
+    char buffer[64];
+    ck_assert(stk_text_print(buffer, sizeof buffer, "/%s/%lu-%lu.%016lx", "a", UINT64_C(0),
+                             UINT64_MAX, UINT64_C(0x2a)));
+    ck_assert_str_eq(buffer, "/a/0-18446744073709551615.000000000000002a");
+    ck_assert(stk_text_print(buffer, sizeof buffer, "%lx %lx %lx %lx %s", UINT64_C(0),
+                             UINT64_C(0xf), UINT64_C(0x10), UINT64_MAX, ""));
+    ck_assert_str_eq(buffer, "0 f 10 ffffffffffffffff ");
+    ck_assert(stk_text_print(buffer, 5, "ab%s", "cd"));
+    ck_assert(!stk_text_print(buffer, 5, "ab%se", "cd"));
+    ck_assert_str_eq(buffer, "abcd");
+}
+END_TEST
+
 START_TEST(copies_whole_or_not_at_all)
 {
     char buffer[4];
@@ -222,6 +237,7 @@ Suite *suite_text(void)
     tcase_add_test(build, builds);
     tcase_add_test(build, numbers_at_their_limits);
     tcase_add_test(build, cuts);
+    tcase_add_test(build, prints);
     tcase_add_test(build, copies_whole_or_not_at_all);
     TCase *take = unit_case(suite, "text_take");
     tcase_add_test(take, takes_numbers);
