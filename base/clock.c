@@ -72,12 +72,12 @@ static bool ask_offset(int64_t *out_ns)
     if (!is_in_that_of_children()) {
         return false;
     }
-    int fd = stk_sys_openat(AT_FDCWD, "/proc/self/timens_offsets", O_RDONLY | O_CLOEXEC, 0);
+    STK_OWNED_FD int fd =
+        stk_sys_openat(AT_FDCWD, "/proc/self/timens_offsets", O_RDONLY | O_CLOEXEC, 0);
     if (fd < 0) {
         return fd == -ENOENT;
     }
     ssize_t length = stk_sys_read(fd, text, sizeof text - 1);
-    stk_sys_close(fd);
     text[length > 0 ? length : 0] = '\0';
     return parse_offset(text, out_ns);
 }

@@ -28,7 +28,7 @@
 
 long stk_proc_read_text(const char *path, char *buffer, size_t bytes)
 {
-    int fd = stk_sys_openat(AT_FDCWD, path, O_RDONLY | O_CLOEXEC, 0);
+    STK_OWNED_FD int fd = stk_sys_openat(AT_FDCWD, path, O_RDONLY | O_CLOEXEC, 0);
     if (fd < 0) {
         return fd;
     }
@@ -38,7 +38,6 @@ long stk_proc_read_text(const char *path, char *buffer, size_t bytes)
         got = stk_sys_read(fd, buffer + used, bytes - 1 - used);
         used += got > 0 ? (size_t)got : 0;
     } while (got > 0 && used < bytes - 1);
-    stk_sys_close(fd);
     buffer[used] = '\0';
     return got < 0 ? got : (long)used;
 }
@@ -312,13 +311,13 @@ struct confinement {
 static struct confinement confinement(void)
 {
     char text[512] = "";
-    int fd = stk_sys_openat(AT_FDCWD, "/proc/thread-self/status", O_RDONLY | O_CLOEXEC, 0);
+    STK_OWNED_FD int fd =
+        stk_sys_openat(AT_FDCWD, "/proc/thread-self/status", O_RDONLY | O_CLOEXEC, 0);
     if (fd < 0) {
         fd = stk_sys_openat(AT_FDCWD, "/proc/self/status", O_RDONLY | O_CLOEXEC, 0);
     }
     if (fd >= 0) {
         read_confinement(fd, text, sizeof text);
-        stk_sys_close(fd);
     }
     return (struct confinement){
         .no_new_privs = number_of(text, CONFINEMENT),

@@ -162,6 +162,15 @@ void stk_sys_close_opened(int fd)
     }
 }
 
+int stk_sys_opened(int fd, int error)
+{
+    if (fd >= 0 && error != 0) {
+        stk_sys_close(fd);
+        return error;
+    }
+    return fd;
+}
+
 void stk_sys_close_owned(const int *fd)
 {
     stk_sys_close_opened(*fd);
@@ -366,6 +375,11 @@ void *stk_sys_mmap(size_t bytes, int protection, int flags, int fd, off_t offset
     return (void *)result;
 }
 
+void *stk_sys_memory(size_t bytes)
+{
+    return stk_sys_mmap(bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+}
+
 bool stk_sys_move_map(void *from, size_t bytes, void *to)
 {
     return CALL(SYS_mremap, from, bytes, bytes, MREMAP_MAYMOVE | MREMAP_FIXED, to) == (long)to;
@@ -373,7 +387,9 @@ bool stk_sys_move_map(void *from, size_t bytes, void *to)
 
 void stk_sys_munmap(void *address, size_t bytes)
 {
-    CALL(SYS_munmap, address, bytes);
+    if (address != NULL) {
+        CALL(SYS_munmap, address, bytes);
+    }
 }
 
 /* Sets the mask of signals. The kernel's own set is eight bytes, on every architecture that Stoker
@@ -481,11 +497,7 @@ int stk_sys_datagram_socket(int64_t patience_ns)
         return fd;
     }
     int error = (int)CALL(SYS_bind, fd, &unnamed, sizeof unnamed);
-    error = error == 0 ? set_patience(fd, patience_ns) : error;
-    if (error != 0) {
-        stk_sys_close(fd);
-    }
-    return error != 0 ? error : fd;
+    return stk_sys_opened(fd, error == 0 ? set_patience(fd, patience_ns) : error);
 }
 
 int stk_sys_connect_abstract(int fd, const char *name)

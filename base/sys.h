@@ -34,6 +34,8 @@ int stk_sys_open_beneath(int dirfd, const char *path, int flags);
 int stk_sys_close(int fd);
 /* Closes what an open has given. Does nothing for a negative number, as of an open that failed. */
 void stk_sys_close_opened(int fd);
+/* Returns a descriptor as it was opened; if there is an error, closes it and returns the error. */
+int stk_sys_opened(int fd, int error);
 /* Has a descriptor closed so when the block of its variable is left. Stands in front of a
  * declaration that sets the variable. */
 #define STK_OWNED_FD __attribute__((cleanup(stk_sys_close_owned)))
@@ -116,6 +118,9 @@ ssize_t stk_sys_getdents(int fd, void *buffer, size_t bytes);
 void *stk_sys_mmap(size_t bytes, int protection, int flags, int fd, off_t offset);
 /* Makes a program's own mapping. Returns its address, or -errno. */
 long stk_sys_map(void *address, size_t bytes, int protection, int flags, int fd, off_t offset);
+/* Maps memory of this process alone, of zeros. Returns NULL if there is none. */
+void *stk_sys_memory(size_t bytes);
+/* Does nothing for NULL. */
 void stk_sys_munmap(void *address, size_t bytes);
 /* Moves a mapping onto the one at `to`, which goes, in one step. Returns false if nothing was
  * done. */

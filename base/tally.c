@@ -95,13 +95,12 @@ static int initialise(int fd)
 
 int stk_tally_create(const char *path)
 {
-    int fd =
+    STK_OWNED_FD int fd =
         stk_sys_openat(AT_FDCWD, path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
     if (fd < 0) {
         return fd;
     }
     int error = initialise(fd);
-    stk_sys_close(fd);
     if (error != 0) {
         stk_sys_unlinkat(AT_FDCWD, path, 0);
     }
@@ -128,8 +127,7 @@ static struct stk_tally *map_known(int fd)
 /* Copies the file into memory of its own. */
 static struct stk_tally *copy(int fd)
 {
-    struct stk_tally *tally =
-        stk_sys_mmap(BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    struct stk_tally *tally = stk_sys_memory(BYTES);
     if (tally != NULL && (stk_sys_pread(fd, tally, BYTES, 0) != BYTES || tally->magic != MAGIC)) {
         stk_sys_munmap(tally, BYTES);
         return NULL;

@@ -144,41 +144,30 @@ static int finish(const struct trusted_walk *walk)
                       : stk_sys_openat(walk->at, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
 }
 
-/* Walks to the end of the path. Returns 0 with the descriptor in `walk->at`, or -errno. */
+/* Walks to the end of the path. Returns 0 or -errno. The caller closes `walk->at` if it is open. */
 static int walk_to(struct trusted_walk *walk, const char *path)
 {
     if (path[0] != '/' || !stk_text_copy(walk->rest, sizeof walk->rest, path)) {
         return path[0] != '/' ? -EINVAL : -ENAMETOOLONG;
     }
     walk->at = start(walk);
-    if (walk->at < 0) {
-        return walk->at;
-    }
-    int error = walk_names(walk);
-    if (error != 0) {
-        stk_sys_close(walk->at);
-    }
-    return error;
+    return walk->at < 0 ? walk->at : walk_names(walk);
 }
 
 int stk_trusted_path_open(const char *path, bool make)
 {
-    struct trusted_walk walk = {.make = make};
-    int fd = walk_to(&walk, path);
-    if (fd == 0) {
-        fd = finish(&walk);
-        stk_sys_close(walk.at);
-    }
+    struct trusted_walk walk = {.at = -1, .make = make};
+    int error = walk_to(&walk, path);
+    int fd = error == 0 ? finish(&walk) : error;
+    stk_sys_close_opened(walk.at);
     return fd;
 }
 
 int stk_trusted_path_check(const char *path)
 {
-    struct trusted_walk walk = {.make = false};
+    struct trusted_walk walk = {.at = -1, .make = false};
     int error = walk_to(&walk, path);
-    if (error == 0) {
-        stk_sys_close(walk.at);
-    }
+    stk_sys_close_opened(walk.at);
     return error;
 }
 

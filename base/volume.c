@@ -47,10 +47,8 @@ static bool hash_xfs(int fd, uint64_t *out)
 {
     struct xfs_geometry geometry;
     if (stk_sys_ioctl(fd, XFS_GET_GEOMETRY, &geometry) != 0) {
-        int readable = stk_sys_openat(fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
-        int error = readable < 0 ? readable : stk_sys_ioctl(readable, XFS_GET_GEOMETRY, &geometry);
-        stk_sys_close_opened(readable);
-        if (error != 0) {
+        STK_OWNED_FD int readable = stk_sys_openat(fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
+        if (readable < 0 || stk_sys_ioctl(readable, XFS_GET_GEOMETRY, &geometry) != 0) {
             return false;
         }
     }

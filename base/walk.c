@@ -5,7 +5,6 @@
 #include <fcntl.h>
 #include <stdbool.h>
 #include <stdint.h>
-#include <sys/mman.h>
 
 #include "base/path.h"
 #include "base/sys.h"
@@ -80,8 +79,7 @@ int stk_walk_open(const struct stk_walk *walk, int dirfd, unsigned depth)
 {
     int result = 0;
     ssize_t got;
-    char *buffer =
-        stk_sys_mmap(BUFFER_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    char *buffer = stk_sys_memory(BUFFER_BYTES);
     if (buffer == NULL) {
         return -ENOMEM;
     }
@@ -95,13 +93,8 @@ int stk_walk_open(const struct stk_walk *walk, int dirfd, unsigned depth)
 
 static int walk_top(const char *top, const struct stk_walk *walk)
 {
-    int fd = open_directory(AT_FDCWD, top);
-    if (fd < 0) {
-        return fd;
-    }
-    int result = stk_walk_open(walk, fd, 1);
-    stk_sys_close(fd);
-    return result;
+    STK_OWNED_FD int fd = open_directory(AT_FDCWD, top);
+    return fd < 0 ? fd : stk_walk_open(walk, fd, 1);
 }
 
 int stk_walk(const char *top, stk_walk_visitor *visit, void *context)

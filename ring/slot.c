@@ -188,7 +188,7 @@ void stk_slot_empty(const struct stk_slot *slot)
 void *stk_slot_copy(const struct stk_slot *slot)
 {
     size_t bytes = tail_of(slot->bytes);
-    void *copy = stk_sys_mmap(bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    void *copy = stk_sys_memory(bytes);
     if (copy != NULL) {
         memcpy(copy, slot->memory, slot->bytes);
     }

@@ -41,23 +41,15 @@ uint32_t stk_area_segment(enum stk_area_name name, uint32_t item)
 static int reopen(const struct stk_area_file *file, struct stat *stat)
 {
     int fd = stk_shared_file_open(file->path, stat);
-    if (fd >= 0 && (stat->st_dev != file->dev || stat->st_ino != file->ino)) {
-        stk_sys_close(fd);
-        return -ESTALE;
-    }
-    return fd;
+    bool same = fd >= 0 && stat->st_dev == file->dev && stat->st_ino == file->ino;
+    return stk_sys_opened(fd, same ? 0 : -ESTALE);
 }
 
 int stk_area_allocate(const struct stk_area_file *file, struct stk_extent extent)
 {
     struct stat stat;
-    int fd = reopen(file, &stat);
-    if (fd < 0) {
-        return fd;
-    }
-    int error = stk_sys_fallocate(fd, extent.offset, (off_t)extent.bytes);
-    stk_sys_close(fd);
-    return error;
+    STK_OWNED_FD int fd = reopen(file, &stat);
+    return fd < 0 ? fd : stk_sys_fallocate(fd, extent.offset, (off_t)extent.bytes);
 }
 
 /* Stores a new map in `slot`, or gives it up for the one that another thread has stored. */
@@ -283,11 +275,7 @@ void stk_area_give_back(struct stk_area_file *file, struct stk_areas *areas,
 void stk_area_unmap(struct stk_area_file *file)
 {
     for (unsigned i = 0; i < STK_AREA_WINDOWS; i++) {
-        if (file->windows[i] != NULL) {
-            stk_sys_munmap(file->windows[i], window_extent(i).bytes);
-        }
-        if (file->beyond[i] != NULL) {
-            stk_sys_munmap(file->beyond[i], beyond_bytes(i));
-        }
+        stk_sys_munmap(file->windows[i], window_extent(i).bytes);
+        stk_sys_munmap(file->beyond[i], beyond_bytes(i));
     }
 }

@@ -307,23 +307,21 @@ static bool is_tmpfs(const char *path)
 
 static int open_file(struct stk_catalogue *catalogue, const char *home, bool create)
 {
-    struct stk_text path = stk_text_in(catalogue->file.path, sizeof catalogue->file.path);
-    stk_text_add(&path, home);
-    stk_text_add(&path, FILE_LEAF);
-    if (path.cut) {
+    char *path = catalogue->file.path;
+    if (!stk_text_print(path, sizeof catalogue->file.path, "%s" FILE_LEAF, home)) {
         return -ENAMETOOLONG;
     }
     if (!is_tmpfs(home)) {
         return -EMEDIUMTYPE; /* a shared map of a disk file is a SIGBUS when the disk fails */
     }
     struct stat stat;
-    int fd = stk_shared_file_open(catalogue->file.path, &stat);
+    int fd = stk_shared_file_open(path, &stat);
     if (fd == -ENOENT && create) {
-        int error = stk_shared_file_make(catalogue->file.path, initialise, NULL);
+        int error = stk_shared_file_make(path, initialise, NULL);
         if (error != 0 && error != -EEXIST) {
             return error;
         }
-        fd = stk_shared_file_open(catalogue->file.path, &stat);
+        fd = stk_shared_file_open(path, &stat);
     }
     if (fd >= 0) {
         catalogue->file.dev = stat.st_dev;
@@ -334,25 +332,19 @@ static int open_file(struct stk_catalogue *catalogue, const char *home, bool cre
 
 int stk_catalogue_open(struct stk_catalogue *catalogue, const char *home, bool create)
 {
-    int fd = open_file(catalogue, home, create);
-    if (fd < 0) {
-        return fd;
-    }
-    int error = map_header(catalogue, fd);
-    stk_sys_close(fd);
-    return error;
+    STK_OWNED_FD int fd = open_file(catalogue, home, create);
+    return fd < 0 ? fd : map_header(catalogue, fd);
 }
 
 /* The lock lies on the open file, which its map keeps open when the descriptor is closed. */
 int stk_catalogue_join(struct stk_catalogue *catalogue, const char *home, bool create)
 {
-    int fd = open_file(catalogue, home, create);
+    STK_OWNED_FD int fd = open_file(catalogue, home, create);
     if (fd < 0) {
         return fd;
     }
     int locked = stk_sys_flock(fd, LOCK_SH | LOCK_NB);
     int error = locked == -EWOULDBLOCK ? -EAGAIN : map_header(catalogue, fd);
-    stk_sys_close(fd);
     if (error == 0 && !stk_catalogue_is_current(catalogue)) {
         stk_catalogue_close(catalogue);
         error = -EAGAIN;
@@ -363,16 +355,11 @@ int stk_catalogue_join(struct stk_catalogue *catalogue, const char *home, bool c
 int stk_catalogue_lock(const char *home)
 {
     char path[STK_TIER_PATH_BYTES];
-    struct stk_text text = stk_text_in(path, sizeof path);
-    stk_text_add(&text, home);
-    stk_text_add(&text, FILE_LEAF);
-    int fd = text.cut ? -ENAMETOOLONG
-                      : stk_sys_openat(AT_FDCWD, path, O_RDWR | O_CLOEXEC | O_NOFOLLOW, 0);
-    if (fd >= 0 && stk_sys_flock(fd, LOCK_EX | LOCK_NB) == -EWOULDBLOCK) {
-        stk_sys_close(fd);
-        return -EBUSY;
-    }
-    return fd;
+    int fd = stk_text_print(path, sizeof path, "%s" FILE_LEAF, home)
+                 ? stk_sys_openat(AT_FDCWD, path, O_RDWR | O_CLOEXEC | O_NOFOLLOW, 0)
+                 : -ENAMETOOLONG;
+    bool joined = fd >= 0 && stk_sys_flock(fd, LOCK_EX | LOCK_NB) == -EWOULDBLOCK;
+    return stk_sys_opened(fd, joined ? -EBUSY : 0);
 }
 
 int stk_catalogue_read_kept_by_run(int fd, uint32_t *out)
@@ -388,13 +375,9 @@ void stk_catalogue_close(struct stk_catalogue *catalogue)
 {
     stk_area_unmap(&catalogue->file);
     for (unsigned i = 0; i < STK_CHANGES_LEVELS; i++) {
-        if (catalogue->changes[i] != NULL) {
-            stk_sys_munmap(catalogue->changes[i], changes_extent(i + 1).bytes);
-        }
+        stk_sys_munmap(catalogue->changes[i], changes_extent(i + 1).bytes);
     }
-    if (catalogue->header != NULL) {
-        stk_sys_munmap(catalogue->header, HEADER_BYTES);
-    }
+    stk_sys_munmap(catalogue->header, HEADER_BYTES);
     memset(catalogue, 0, sizeof *catalogue);
 }
 

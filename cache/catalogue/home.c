@@ -95,11 +95,7 @@ int stk_home_open(const char *home)
         return fd;
     }
     int error = stk_sys_fstat(fd, &stat);
-    error = error == 0 ? check_home(&stat) : error;
-    if (error != 0) {
-        stk_sys_close(fd);
-    }
-    return error != 0 ? error : fd;
+    return stk_sys_opened(fd, error == 0 ? check_home(&stat) : error);
 }
 
 int stk_home_ensure(const char *home)

@@ -41,13 +41,11 @@ int stk_shared_file_open(const char *path, struct stat *stat)
         return fd;
     }
     int error = stk_sys_fstat(fd, stat);
-    bool ours = error == 0 && S_ISREG(stat->st_mode) && stat->st_uid == stk_sys_geteuid() &&
-                (stat->st_mode & 077) == 0;
-    if (!ours) {
-        stk_sys_close(fd);
-        return error != 0 ? error : -EPERM;
+    if (error == 0 && (!S_ISREG(stat->st_mode) || stat->st_uid != stk_sys_geteuid() ||
+                       (stat->st_mode & 077) != 0)) {
+        error = -EPERM;
     }
-    return fd;
+    return stk_sys_opened(fd, error);
 }
 
 void *stk_shared_file_map(int fd, off_t offset, size_t bytes)

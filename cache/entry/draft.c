@@ -160,14 +160,13 @@ static void write_note(const struct stk_tier *tier, const char *path, const char
     if (stk_tier_take(tier->shared, blocks, 1) != STK_TOOK) {
         return;
     }
-    int fd =
+    STK_OWNED_FD int fd =
         stk_sys_openat(AT_FDCWD, path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, STK_ENTRY_MODE);
     if (fd < 0) {
         stk_tier_release(tier->shared, blocks, 1);
         return;
     }
     stk_sys_pwrite(fd, text, strlen(text), 0);
-    stk_sys_close(fd);
 }
 
 /* Notes in a root's directory where its entries come from, once in a process: a nested root may

@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
-#include <sys/mman.h>
 
 #include "base/hash.h"
 #include "base/sys.h"
@@ -14,15 +13,8 @@
 
 void stk_listing_close(struct stk_listing *listing)
 {
-    if (listing->map != NULL) {
-        stk_sys_munmap(listing->map, listing->map_bytes);
-    }
+    stk_sys_munmap(listing->map, listing->map_bytes);
     listing->map = NULL;
-}
-
-static char *map_memory(size_t bytes)
-{
-    return stk_sys_mmap(bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 }
 
 /* Makes room for so many bytes. Returns false if that is too much, or there is no memory. */
@@ -32,7 +24,7 @@ static bool grow(struct stk_listing *listing, size_t bytes)
         return true;
     }
     size_t wanted = listing->map != NULL ? 2 * listing->map_bytes : FIRST_BYTES;
-    char *map = wanted <= (size_t)STK_LISTING_MOST_BYTES ? map_memory(wanted) : NULL;
+    char *map = wanted <= (size_t)STK_LISTING_MOST_BYTES ? stk_sys_memory(wanted) : NULL;
     if (map == NULL) {
         return false;
     }
@@ -126,7 +118,7 @@ static int load_fd(int fd, uint64_t whose, off_t most, struct stk_listing *out)
         return -EFBIG;
     }
     out->bytes = out->map_bytes = (size_t)stat.st_size;
-    out->map = map_memory(out->map_bytes);
+    out->map = stk_sys_memory(out->map_bytes);
     if (out->map == NULL) {
         return -ENOMEM;
     }
@@ -140,11 +132,7 @@ static int load_fd(int fd, uint64_t whose, off_t most, struct stk_listing *out)
 
 int stk_listing_load(const char *entry, uint64_t whose, off_t most, struct stk_listing *out)
 {
-    int fd = stk_sys_open_own(entry, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* of a pipe, too */
-    if (fd < 0) {
-        return fd;
-    }
-    int error = load_fd(fd, whose, most, out);
-    stk_sys_close(fd);
-    return error;
+    STK_OWNED_FD int fd =
+        stk_sys_open_own(entry, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* of a pipe, too */
+    return fd < 0 ? fd : load_fd(fd, whose, most, out);
 }

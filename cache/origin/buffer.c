@@ -3,7 +3,6 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
-#include <sys/mman.h>
 
 #include "base/sys.h"
 
@@ -15,9 +14,7 @@ char *stk_buffer_take(void)
     for (unsigned i = 0; i < STK_BUFFERS_KEPT && taken == NULL; i++) {
         taken = atomic_load(&spares[i]) != NULL ? atomic_exchange(&spares[i], NULL) : NULL;
     }
-    return taken != NULL ? taken
-                         : stk_sys_mmap(STK_BUFFER_BYTES, PROT_READ | PROT_WRITE,
-                                        MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    return taken != NULL ? taken : stk_sys_memory(STK_BUFFER_BYTES);
 }
 
 static bool keep(_Atomic(char *) *spare, char *buffer)

@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <string.h>
-#include <sys/mman.h>
 
 #include "base/sys.h"
 #include "base/text.h"
@@ -109,14 +108,11 @@ static void visit_table(int fd, char *buffer, stk_mount_visitor *visit, void *co
 bool stk_mounts_visit(stk_mount_visitor *visit, void *context)
 {
     STK_OWNED_FD int fd = stk_sys_openat(AT_FDCWD, "/proc/self/mountinfo", O_RDONLY | O_CLOEXEC, 0);
-    char *buffer =
-        stk_sys_mmap(BUFFER_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    char *buffer = stk_sys_memory(BUFFER_BYTES);
     bool readable = fd >= 0 && buffer != NULL;
     if (readable) {
         visit_table(fd, buffer, visit, context);
     }
-    if (buffer != NULL) {
-        stk_sys_munmap(buffer, BUFFER_BYTES);
-    }
+    stk_sys_munmap(buffer, BUFFER_BYTES);
     return readable;
 }

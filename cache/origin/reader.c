@@ -87,14 +87,9 @@ bool stk_origin_has_holes(const struct stk_origin *origin, const struct stk_iden
     if (identity->blocks * STK_BLOCK_BYTES >= identity->size) {
         return false;
     }
-    struct stk_origin ours = *origin;
-    ours.fd = stk_sys_dup_high(origin->fd);
-    if (ours.fd < 0) {
-        return true;
-    }
-    bool has = !is_held(&ours) || finds_hole(ours.fd, identity->size);
-    stk_sys_close(ours.fd);
-    return has;
+    STK_OWNED_FD int fd = stk_sys_dup_high(origin->fd);
+    const struct stk_origin ours = {.fd = fd, .dev = origin->dev, .ino = origin->ino};
+    return fd < 0 || !is_held(&ours) || finds_hole(fd, identity->size);
 }
 
 /* Returns true if one of the pages of a map is in memory. */
@@ -121,9 +116,7 @@ static bool is_unread_by_map(const struct stk_origin *origin, uint64_t size)
 {
     char *map = is_held(origin) ? stk_sys_mmap(size, PROT_READ, MAP_SHARED, origin->fd, 0) : NULL;
     bool unread = map != NULL && !has_pages(map, size);
-    if (map != NULL) {
-        stk_sys_munmap(map, size);
-    }
+    stk_sys_munmap(map, size);
     return unread;
 }
 

@@ -40,7 +40,7 @@ static int exchange(const struct stk_notice_address *to, const struct stk_notice
                     int64_t patience_ns)
 {
     int64_t until_ns = stk_clock_boottime_ns() + patience_ns;
-    int fd = stk_sys_datagram_socket(patience_ns);
+    STK_OWNED_FD int fd = stk_sys_datagram_socket(patience_ns);
     if (fd < 0) {
         return fd;
     }
@@ -49,9 +49,7 @@ static int exchange(const struct stk_notice_address *to, const struct stk_notice
            stk_clock_boottime_ns() < until_ns) {
         result = 0;
     }
-    result = result > 0 ? hear(fd, notice, until_ns) : result;
-    stk_sys_close(fd);
-    return result;
+    return result > 0 ? hear(fd, notice, until_ns) : result;
 }
 
 static int send_notice(struct stk_notice_run *run, uint64_t hash, uint32_t kind)

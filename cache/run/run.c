@@ -71,7 +71,7 @@ static int open_file(struct stk_run *run, const char *path, bool joins)
     if (!stk_text_copy(run->path, sizeof run->path, path)) {
         return -ENAMETOOLONG;
     }
-    int fd = stk_shared_file_open(path, &stat);
+    STK_OWNED_FD int fd = stk_shared_file_open(path, &stat);
     if (fd < 0) {
         return fd;
     }
@@ -79,7 +79,6 @@ static int open_file(struct stk_run *run, const char *path, bool joins)
     if (joins) {
         stk_sys_hold(fd); /* the map keeps it; an old kernel's run lives by its environment alone */
     }
-    stk_sys_close(fd);
     run->dev = stat.st_dev;
     run->ino = stat.st_ino;
     run->rank = STK_RANK_NONE;
@@ -193,7 +192,7 @@ static struct stripe *my_stripe(struct stk_run *run)
     _Atomic uint32_t *mine = atomic_load_explicit(&page, memory_order_acquire);
     bool forked = mine != NULL;
     if (mine == NULL) {
-        mine = stk_sys_mmap(4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        mine = stk_sys_memory(4096);
         if (mine == NULL) {
             return &file->stripes[0];
         }

@@ -84,11 +84,7 @@ static int open_locked(const char *home, int flags)
         }
         pause_shortly();
     }
-    if (fd >= 0) {
-        stk_sys_close(fd);
-        return -EAGAIN;
-    }
-    return fd;
+    return stk_sys_opened(fd, -EAGAIN);
 }
 
 /* Unlocks the file before its close: a child that was forked meanwhile has the descriptor, too. */

@@ -246,7 +246,6 @@ static int canonical_dir(const char *dir, char out[STK_HOME_BYTES])
     }
     stk_proc_fd_path(link, fd);
     ssize_t length = stk_sys_readlinkat(AT_FDCWD, link, out, STK_HOME_BYTES - 32);
-    stk_sys_close(fd);
     if (length < 0 || length == STK_HOME_BYTES - 32) {
         return length < 0 ? (int)length : -ENAMETOOLONG;
     }

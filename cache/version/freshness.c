@@ -214,7 +214,8 @@ int stk_freshness_look_first(struct stk_cache *cache, const struct stk_place *pl
 {
     const int known = AT_EMPTY_PATH | AT_STATX_DONT_SYNC;
     int64_t asked_ns = stk_clock_boottime_ns();
-    int fd = stk_sys_openat(place->dirfd, place->path, O_PATH | O_NOFOLLOW | O_CLOEXEC, 0);
+    STK_OWNED_FD int fd =
+        stk_sys_openat(place->dirfd, place->path, O_PATH | O_NOFOLLOW | O_CLOEXEC, 0);
     if (fd == -EMFILE || fd == -ENFILE || fd == -ENOMEM) {
         return stk_freshness_look(cache, place, nofollow, look);
     }
@@ -224,9 +225,7 @@ int stk_freshness_look_first(struct stk_cache *cache, const struct stk_place *pl
         return fd;
     }
     int error = stk_sys_statx(fd, "", known, STATX_TYPE, &look->answer);
-    error = error == 0 ? look_at_open(place, fd, nofollow, look) : error;
-    stk_sys_close(fd);
-    return error;
+    return error == 0 ? look_at_open(place, fd, nofollow, look) : error;
 }
 
 uint32_t stk_freshness_remember(struct stk_cache *cache, const struct stk_place *place,

@@ -273,8 +273,7 @@ static void restore_lines(const struct restoring *restoring, char *text)
 static void restore_maps(const struct restoring *restoring)
 {
     STK_OWNED_FD int fd = stk_sys_openat(AT_FDCWD, "/proc/self/maps", O_RDONLY | O_CLOEXEC, 0);
-    char *buffer =
-        stk_sys_mmap(MAPS_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    char *buffer = stk_sys_memory(MAPS_BYTES);
     ssize_t got = fd < 0 || buffer == NULL ? -1 : 1;
     while (got > 0) {
         got = stk_sys_read(fd, buffer, MAPS_BYTES - 1);
@@ -284,9 +283,7 @@ static void restore_maps(const struct restoring *restoring)
     if (got < 0) {
         stk_run_count(&restoring->cache->run, STK_RUN_COUNTER(stale), 1);
     }
-    if (buffer != NULL) {
-        stk_sys_munmap(buffer, MAPS_BYTES);
-    }
+    stk_sys_munmap(buffer, MAPS_BYTES);
 }
 
 /* Apart, since it needs much stack. */

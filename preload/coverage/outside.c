@@ -29,7 +29,7 @@ static bool is_vfork_child(void)
     _Atomic uint32_t *page = atomic_load(&owner), *none = NULL;
     uint32_t seen = 0, pid = (uint32_t)stk_sys_getpid();
     if (page == NULL) {
-        page = stk_sys_mmap(4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        page = stk_sys_memory(4096);
         if (page == NULL || stk_sys_madvise(page, 4096, MADV_WIPEONFORK) != 0) {
             return true; /* unknown: remember nothing */
         }

@@ -31,7 +31,7 @@ static void set_fork_mark(void)
 {
     _Atomic uint32_t *mark = atomic_load(&fork_mark);
     if (mark == NULL) {
-        mark = stk_sys_mmap(MARK_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        mark = stk_sys_memory(MARK_BYTES);
         if (mark == NULL) {
             return;
         }
