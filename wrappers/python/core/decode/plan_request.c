@@ -49,7 +49,6 @@ static int take_table(struct plan_request *request, PyObject *table)
     if (PyObject_GetBuffer(table, &request->table, PyBUF_SIMPLE) != 0) {
         return -1;
     }
-    request->has_table = 1;
     if (request->table.len != (Py_ssize_t)plan_table_bytes(&request->plan)) {
         PyErr_SetString(PyExc_ValueError, "a table has 256 floats for each channel");
         return -1;
@@ -144,7 +143,6 @@ static int take_out(struct plan_request *request, PyObject *out)
     if (PyObject_GetBuffer(out, &request->out, PyBUF_WRITABLE) != 0) {
         return -1;
     }
-    request->has_out = 1;
     if (request->out.len != (Py_ssize_t)request->target.bytes) {
         PyErr_Format(PyExc_ValueError, "out has %zd bytes, the result %zd", request->out.len,
                      (Py_ssize_t)request->target.bytes);
@@ -158,12 +156,8 @@ static int take_out(struct plan_request *request, PyObject *out)
 
 static void let_go(struct plan_request *request)
 {
-    if (request->has_table) {
-        PyBuffer_Release(&request->table);
-    }
-    if (request->has_out) {
-        PyBuffer_Release(&request->out);
-    }
+    PyBuffer_Release(&request->table);
+    PyBuffer_Release(&request->out);
 }
 
 int request_begin(struct plan_request *request, PyObject *plan, PyObject *out)

@@ -4,14 +4,13 @@
 #include "decode/decode.h"
 #include "wrappers/python/core/common/limited_api.h"
 
-/* A plan as Python passes it, and the buffers that must be held while the plan is carried out. */
+/* A plan as Python passes it, and the buffers that must be held while the plan is carried out. A
+ * buffer of zeros holds nothing. */
 struct plan_request {
     struct stk_plan plan;
     Py_buffer table;
-    int has_table;
     PyObject *result; /* the call's result: the caller's buffer, or new bytes */
     Py_buffer out;
-    int has_out;
     struct stk_target target;
 };
 

@@ -26,13 +26,8 @@ PyObject *py_pool_files(PyObject *py_pool, PyObject *unused)
 /* Lets go of what they are made of; nothing is underway. */
 static void let_go(struct files *files)
 {
-    if (files->has_out) {
-        PyBuffer_Release(&files->out);
-    }
-    if (files->has_space) {
-        PyBuffer_Release(&files->read_to);
-    }
-    files->has_out = files->has_space = false;
+    PyBuffer_Release(&files->out);
+    PyBuffer_Release(&files->read_to);
     files->space = (struct space){.data = NULL};
     files->count = 0;
     Py_CLEAR(files->paths);
@@ -126,7 +121,6 @@ static int take_space(struct files *files, PyObject *memory)
     if (PyObject_GetBuffer(memory, &files->read_to, PyBUF_WRITABLE) != 0) {
         return -1;
     }
-    files->has_space = true;
     files->space.data = files->read_to.buf;
     files->space.bytes = (size_t)files->read_to.len;
     return 0;
@@ -293,7 +287,6 @@ static int take_out(struct files *files, PyObject *out, size_t row_bytes)
     if (PyObject_GetBuffer(out, &files->out, PyBUF_WRITABLE) != 0) {
         return -1;
     }
-    files->has_out = true;
     if ((size_t)files->out.len / row_bytes < (size_t)files->count) {
         PyErr_SetString(PyExc_ValueError, "the batch is larger than its memory");
         return -1;
@@ -317,7 +310,7 @@ static PyObject *files_decode(PyObject *self, PyObject *arguments)
         layout_of(&end.plan, layout, &end.table) != 0) {
         return NULL;
     }
-    if (files->has_out || row_bytes <= 0) {
+    if (files->out.obj != NULL || row_bytes <= 0) {
         return PyErr_Format(PyExc_ValueError, "rows of some size, once");
     }
     if (take_out(files, out, (size_t)row_bytes) != 0) {

@@ -17,9 +17,8 @@ struct files {
     PyObject *paths; /* the object that holds the items' paths */
     PyObject *plans; /* the object that holds the tables of the items' plans */
     struct space space;
-    Py_buffer read_to; /* the buffer of the space, if has_space */
-    Py_buffer out;     /* the buffer of the pixels, if has_out */
-    bool has_space, has_out;
+    Py_buffer read_to; /* the buffer of the space; zeros: there is none */
+    Py_buffer out;     /* the buffer of the pixels, likewise */
 };
 
 /* Returns the pool of files that have no work under way, or NULL with an exception set. */

@@ -82,12 +82,19 @@ static PyObject *gpu_plan(PyObject *module, PyObject *arguments)
 /* ---- batches ---- */
 
 /* A batch, here and on a device: images, as `struct stk_gpu_image` one behind the other, the memory
- * that they must lie in, and the result. */
+ * that they must lie in, and the result. HELD_BATCH releases the images' buffer at the end of the
+ * block; zeros hold none. */
+#define HELD_BATCH __attribute__((cleanup(release_batch)))
 struct gpu_batch {
     const struct stk_gpu_plan *plan;
     Py_buffer images;
     unsigned long long begin, bytes, out, out_bytes;
 };
+
+static void release_batch(struct gpu_batch *batch)
+{
+    PyBuffer_Release(&batch->images);
+}
 
 static size_t count_images(const struct gpu_batch *batch)
 {
@@ -111,7 +118,7 @@ static const char *refuse_batch(const struct gpu_batch *batch)
 }
 
 /* Takes a batch out of the arguments (plan, images, begin, bytes, out, out bytes), and holds the
- * images' buffer. Returns 0, or -1 with an exception set and no buffer held. */
+ * images' buffer. Returns 0, or -1 with an exception set. */
 static int take_batch(struct gpu_batch *batch, PyObject *given)
 {
     PyObject *plan;
@@ -124,11 +131,7 @@ static int take_batch(struct gpu_batch *batch, PyObject *given)
     if (refusal != NULL) {
         refuse(refusal);
     }
-    if (batch->plan == NULL || refusal != NULL) {
-        PyBuffer_Release(&batch->images);
-        return -1;
-    }
-    return 0;
+    return batch->plan == NULL || refusal != NULL ? -1 : 0;
 }
 
 /* run(batch, first, last): does it here, for these of its images. */
@@ -136,18 +139,16 @@ static PyObject *gpu_run(PyObject *module, PyObject *arguments)
 {
     PyObject *given;
     Py_ssize_t first, last;
-    struct gpu_batch batch;
+    HELD_BATCH struct gpu_batch batch = {0};
     if (!PyArg_ParseTuple(arguments, "Onn", &given, &first, &last) ||
         take_batch(&batch, given) != 0) {
         return NULL;
     }
     if (first < 0 || last > (Py_ssize_t)count_images(&batch)) {
-        PyBuffer_Release(&batch.images);
         return refuse("there are not as many images");
     }
     WITHOUT_GIL(stk_gpu_plan_run(batch.plan, batch.images.buf, (size_t)first, (size_t)last,
                                  (void *)(uintptr_t)batch.out));
-    PyBuffer_Release(&batch.images);
     Py_RETURN_NONE;
 }
 
@@ -314,7 +315,7 @@ static int take_stream(PyObject *object, void *out)
 
 static PyObject *send_batch(struct device *device, PyObject *given, PyObject *holder, void *stream)
 {
-    struct gpu_batch batch;
+    HELD_BATCH struct gpu_batch batch = {0};
     struct stk_gpu_why why = {0};
     uint64_t number = 0;
     int error;
@@ -323,7 +324,6 @@ static PyObject *send_batch(struct device *device, PyObject *given, PyObject *ho
     }
     Py_XINCREF(holder);
     CALL_DEVICE(device, error, send(device, &batch, holder, stream, &number, &why));
-    PyBuffer_Release(&batch.images);
     if (error < 0) {
         Py_XDECREF(holder);
         return raise_why(&why);

@@ -162,32 +162,25 @@ PyObject *core_ring_take_back(PyObject *module, PyObject *object)
     Py_RETURN_NONE;
 }
 
-/* ring_keep(): before a fork. */
-PyObject *core_ring_keep(PyObject *module, PyObject *unused)
-{
-    if (stk_ring_is_own(&ring)) {
-        stk_ring_keep(&ring);
+/* Defines a function that calls the ring's of this name, if the ring is this process's or, with
+ * `own` false, the parent's. */
+#define RING_CALL(name, own)                                                                       \
+    PyObject *core_##name(PyObject *module, PyObject *unused)                                      \
+    {                                                                                              \
+        if (stk_ring_is_own(&ring) == (own)) {                                                     \
+            stk_##name(&ring);                                                                     \
+        }                                                                                          \
+        Py_RETURN_NONE;                                                                            \
     }
-    Py_RETURN_NONE;
-}
+
+/* ring_keep(): before a fork. */
+RING_CALL(ring_keep, true)
 
 /* ring_go_on(): after a fork, in the parent. */
-PyObject *core_ring_go_on(PyObject *module, PyObject *unused)
-{
-    if (stk_ring_is_own(&ring)) {
-        stk_ring_go_on(&ring);
-    }
-    Py_RETURN_NONE;
-}
+RING_CALL(ring_go_on, true)
 
 /* ring_leave(): after a fork, in the child. */
-PyObject *core_ring_leave(PyObject *module, PyObject *unused)
-{
-    if (!stk_ring_is_own(&ring)) {
-        stk_ring_leave(&ring);
-    }
-    Py_RETURN_NONE;
-}
+RING_CALL(ring_leave, false)
 
 /* ring_hold(address): a piece of the slot in which it lies; None: in none of this ring's. */
 PyObject *core_ring_hold(PyObject *module, PyObject *object)
@@ -205,10 +198,4 @@ PyObject *core_ring_hold(PyObject *module, PyObject *object)
 }
 
 /* ring_end(): nothing will be lent any more. */
-PyObject *core_ring_end(PyObject *module, PyObject *unused)
-{
-    if (stk_ring_is_own(&ring)) {
-        stk_ring_end(&ring);
-    }
-    Py_RETURN_NONE;
-}
+RING_CALL(ring_end, true)
