@@ -258,120 +258,56 @@ static int serve(const struct stat_call *call)
     return may ? stat_perhaps(call) : stat_unanswered(call);
 }
 
-#define STAT_SYMBOL(name, flags)                                                                   \
-    STK_EXPORT(int, name, (const char *path, struct stat *out))                                    \
+/* Defines a symbol of this shape. PARAMETERS is a bracketed list; behind it come the members of the
+ * call that it sets. */
+#define STAT_SYMBOL(name, SHAPE, PARAMETERS, ...)                                                  \
+    STK_EXPORT(int, name, PARAMETERS)                                                              \
     {                                                                                              \
-        struct stat_call call = {STK_SYM_##name, STAT, 0,    AT_FDCWD, path,                       \
-                                 flags,          out,  NULL, 0,        NULL};                      \
-        return serve(&call);                                                                       \
+        return serve(&(struct stat_call){.symbol = STK_SYM_##name, .shape = SHAPE, __VA_ARGS__});  \
     }
 
-#define FSTAT_SYMBOL(name)                                                                         \
-    STK_EXPORT(int, name, (int fd, struct stat *out))                                              \
-    {                                                                                              \
-        struct stat_call call = {STK_SYM_##name, FSTAT, 0,    fd, NULL,                            \
-                                 AT_EMPTY_PATH,  out,   NULL, 0,  NULL};                           \
-        return stat_unanswered(&call);                                                             \
-    }
+/* Defines a symbol, and its twin for large files. */
+#define STAT_SYMBOLS(name, ...)                                                                    \
+    STAT_SYMBOL(name, __VA_ARGS__)                                                                 \
+    STAT_SYMBOL(name##64, __VA_ARGS__)
 
-#define FSTATAT_SYMBOL(name)                                                                       \
-    STK_EXPORT(int, name, (int dirfd, const char *path, struct stat *out, int flags))              \
-    {                                                                                              \
-        struct stat_call call = {STK_SYM_##name, FSTATAT, 0,    dirfd, path,                       \
-                                 flags,          out,     NULL, 0,     NULL};                      \
-        return serve(&call);                                                                       \
-    }
-
-#define XSTAT_SYMBOL(name, flags)                                                                  \
-    STK_EXPORT(int, name, (int version, const char *path, struct stat *out))                       \
-    {                                                                                              \
-        struct stat_call call = {STK_SYM_##name, XSTAT, version, AT_FDCWD, path,                   \
-                                 flags,          out,   NULL,    0,        NULL};                  \
-        return serve(&call);                                                                       \
-    }
-
-#define FXSTAT_SYMBOL(name)                                                                        \
-    STK_EXPORT(int, name, (int version, int fd, struct stat *out))                                 \
-    {                                                                                              \
-        struct stat_call call = {STK_SYM_##name, FXSTAT, version, fd, NULL,                        \
-                                 AT_EMPTY_PATH,  out,    NULL,    0,  NULL};                       \
-        return serve(&call);                                                                       \
-    }
-
-#define FXSTATAT_SYMBOL(name)                                                                      \
-    STK_EXPORT(int, name, (int version, int dirfd, const char *path, struct stat *out, int flags)) \
-    {                                                                                              \
-        struct stat_call call = {STK_SYM_##name, FXSTATAT, version, dirfd, path,                   \
-                                 flags,          out,      NULL,    0,     NULL};                  \
-        return serve(&call);                                                                       \
-    }
-
-STAT_SYMBOL(stat, 0)
-STAT_SYMBOL(stat64, 0)
-STAT_SYMBOL(lstat, AT_SYMLINK_NOFOLLOW)
-STAT_SYMBOL(lstat64, AT_SYMLINK_NOFOLLOW)
-FSTAT_SYMBOL(fstat)
-FSTAT_SYMBOL(fstat64)
-FSTATAT_SYMBOL(fstatat)
-FSTATAT_SYMBOL(fstatat64)
-XSTAT_SYMBOL(__xstat, 0)
-XSTAT_SYMBOL(__xstat64, 0)
-XSTAT_SYMBOL(__lxstat, AT_SYMLINK_NOFOLLOW)
-XSTAT_SYMBOL(__lxstat64, AT_SYMLINK_NOFOLLOW)
-FXSTAT_SYMBOL(__fxstat)
-FXSTAT_SYMBOL(__fxstat64)
-FXSTATAT_SYMBOL(__fxstatat)
-FXSTATAT_SYMBOL(__fxstatat64)
-
-STK_EXPORT(int, statx, (int dirfd, const char *path, int flags, unsigned mask, struct statx *out))
-{
-    struct stat_call call = {STK_SYM_statx, STATX, 0, dirfd, path, flags, NULL, out, mask, NULL};
-    return serve(&call);
-}
+STAT_SYMBOLS(stat, STAT, (const char *path, struct stat *out), .fd = AT_FDCWD, .path = path,
+             .out = out)
+STAT_SYMBOLS(lstat, STAT, (const char *path, struct stat *out), .fd = AT_FDCWD, .path = path,
+             .flags = AT_SYMLINK_NOFOLLOW, .out = out)
+STAT_SYMBOLS(fstat, FSTAT, (int fd, struct stat *out), .fd = fd, .flags = AT_EMPTY_PATH, .out = out)
+STAT_SYMBOLS(fstatat, FSTATAT, (int dirfd, const char *path, struct stat *out, int flags),
+             .fd = dirfd, .path = path, .flags = flags, .out = out)
+STAT_SYMBOLS(__xstat, XSTAT, (int version, const char *path, struct stat *out), .version = version,
+             .fd = AT_FDCWD, .path = path, .out = out)
+STAT_SYMBOLS(__lxstat, XSTAT, (int version, const char *path, struct stat *out), .version = version,
+             .fd = AT_FDCWD, .path = path, .flags = AT_SYMLINK_NOFOLLOW, .out = out)
+STAT_SYMBOLS(__fxstat, FXSTAT, (int version, int fd, struct stat *out), .version = version,
+             .fd = fd, .flags = AT_EMPTY_PATH, .out = out)
+STAT_SYMBOLS(__fxstatat, FXSTATAT,
+             (int version, int dirfd, const char *path, struct stat *out, int flags),
+             .version = version, .fd = dirfd, .path = path, .flags = flags, .out = out)
+STAT_SYMBOL(statx, STATX,
+            (int dirfd, const char *path, int flags, unsigned mask, struct statx *out), .fd = dirfd,
+            .path = path, .flags = flags, .mask = mask, .out_x = out)
 
 /* ---- by syscall(), where struct stat is libc's ---- */
 
-static long serve_syscall(const struct stk_syscall *by, int fd, const char *path, int flags,
-                          void *out)
-{
-    struct stat_call call = {STK_SYM_syscall, SYSCALL, 0, fd, path, flags, out, NULL, 0, by};
-    return serve(&call);
-}
+#define STAT_SYSCALL(name, ...)                                                                    \
+    long stk_syscall_##name(const struct stk_syscall *by)                                          \
+    {                                                                                              \
+        return serve(&(struct stat_call){                                                          \
+            .symbol = STK_SYM_syscall, .shape = SYSCALL, .by = by, __VA_ARGS__});                  \
+    }
 
-long stk_syscall_stat(const struct stk_syscall *by)
-{
-    return serve_syscall(by, AT_FDCWD, stk_syscall_pointer(by, 0), 0, stk_syscall_pointer(by, 1));
-}
-
-long stk_syscall_lstat(const struct stk_syscall *by)
-{
-    return serve_syscall(by, AT_FDCWD, stk_syscall_pointer(by, 0), AT_SYMLINK_NOFOLLOW,
-                         stk_syscall_pointer(by, 1));
-}
-
-long stk_syscall_fstat(const struct stk_syscall *by)
-{
-    return serve_syscall(by, stk_syscall_int(by, 0), NULL, AT_EMPTY_PATH,
-                         stk_syscall_pointer(by, 1));
-}
-
-long stk_syscall_fstatat(const struct stk_syscall *by)
-{
-    return serve_syscall(by, stk_syscall_int(by, 0), stk_syscall_pointer(by, 1),
-                         stk_syscall_int(by, 3), stk_syscall_pointer(by, 2));
-}
-
-long stk_syscall_statx(const struct stk_syscall *by)
-{
-    struct stat_call call = {STK_SYM_syscall,
-                             SYSCALL,
-                             0,
-                             stk_syscall_int(by, 0),
-                             stk_syscall_pointer(by, 1),
-                             stk_syscall_int(by, 2),
-                             NULL,
-                             stk_syscall_pointer(by, 4),
-                             (unsigned)stk_syscall_int(by, 3),
-                             by};
-    return serve(&call);
-}
+STAT_SYSCALL(stat, .fd = AT_FDCWD, .path = stk_syscall_pointer(by, 0),
+             .out = stk_syscall_pointer(by, 1))
+STAT_SYSCALL(lstat, .fd = AT_FDCWD, .path = stk_syscall_pointer(by, 0),
+             .flags = AT_SYMLINK_NOFOLLOW, .out = stk_syscall_pointer(by, 1))
+STAT_SYSCALL(fstat, .fd = stk_syscall_int(by, 0), .flags = AT_EMPTY_PATH,
+             .out = stk_syscall_pointer(by, 1))
+STAT_SYSCALL(fstatat, .fd = stk_syscall_int(by, 0), .path = stk_syscall_pointer(by, 1),
+             .flags = stk_syscall_int(by, 3), .out = stk_syscall_pointer(by, 2))
+STAT_SYSCALL(statx, .fd = stk_syscall_int(by, 0), .path = stk_syscall_pointer(by, 1),
+             .flags = stk_syscall_int(by, 2), .mask = (unsigned)stk_syscall_int(by, 3),
+             .out_x = stk_syscall_pointer(by, 4))
