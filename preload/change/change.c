@@ -91,14 +91,9 @@ static void restore(const struct stk_write *write, struct stk_cache *cache, int 
     stk_restore_origin(cache, stat, fd >= 0 ? AT_FDCWD : dirfd, fd >= 0 ? name : path);
 }
 
-void stk_write_done(const struct stk_write *write, int fd, int dirfd, const char *path)
+static void note_written(const struct stk_write *write, int fd, int dirfd, const char *path)
 {
-    struct stk_guard guard;
     struct stat stat;
-    if (!stk_process_is_on()) {
-        return;
-    }
-    stk_guard_join(&guard);
     int error = fd >= 0 ? stk_sys_fstat(fd, &stat) : stk_sys_fstatat(dirfd, path, &stat, 0);
     struct stk_cache *cache = write->cache;
     if (error != 0) {
@@ -112,17 +107,21 @@ void stk_write_done(const struct stk_write *write, int fd, int dirfd, const char
         }
         restore(write, cache, fd, dirfd, path, &stat);
     }
-    stk_guard_leave(&guard);
 }
 
-void stk_write_failed(const struct stk_write *write)
+void stk_write_after(const struct stk_write *write, bool done, int fd, int dirfd, const char *path)
 {
     struct stk_guard guard;
-    if (write->cache != NULL) {
-        stk_guard_join(&guard);
-        stk_cache_unmark_written(write->cache, &write->mark);
-        stk_guard_leave(&guard);
+    if (!stk_process_is_on()) {
+        return;
     }
+    stk_guard_join(&guard);
+    if (done) {
+        note_written(write, fd, dirfd, path);
+    } else if (write->cache != NULL) {
+        stk_cache_unmark_written(write->cache, &write->mark);
+    }
+    stk_guard_leave(&guard);
 }
 
 static void note_all(struct stk_cache *cache, struct stk_noted *noted)

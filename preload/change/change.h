@@ -23,10 +23,9 @@ struct stk_write {
     struct stk_mark mark;
 };
 void stk_write_before(struct stk_write *write, int dirfd, const char *path);
-/* `fd` is what an open returned. For calls that return no descriptor, `fd` is -1 and `path` names
- * the file. */
-void stk_write_done(const struct stk_write *write, int fd, int dirfd, const char *path);
-void stk_write_failed(const struct stk_write *write);
+/* `done`: the call has succeeded. `fd` is what an open returned. For calls that return no
+ * descriptor, `fd` is -1 and `path` names the file. */
+void stk_write_after(const struct stk_write *write, bool done, int fd, int dirfd, const char *path);
 
 enum stk_change {
     STK_CHANGE_NAME,   /* made, removed, renamed */

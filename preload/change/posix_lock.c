@@ -43,7 +43,7 @@ static __attribute__((noinline)) void prepare(int fd, const struct stat *stat)
     uint64_t hash = hash_of(stat);
     if (stk_cover_fd_path(fd, path)) {
         stk_write_before(&write, AT_FDCWD, path);
-        stk_write_done(&write, fd, AT_FDCWD, path);
+        stk_write_after(&write, true, fd, AT_FDCWD, path);
         atomic_store(&prepared[hash % SLOTS], hash);
     }
 }

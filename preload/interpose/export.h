@@ -14,13 +14,17 @@
     type stk_export_##name PARAMETERS
 
 /* Defines NAME_next(), which makes the program's own call: by the next definition. If there is
- * none, it returns -1 with ENOSYS. PARAMETERS and ARGUMENTS are bracketed lists. */
-#define STK_DEFINE_NEXT(type, name, PARAMETERS, ARGUMENTS)                                         \
+ * none, it returns MISSING. PARAMETERS and ARGUMENTS are bracketed lists. */
+#define STK_DEFINE_NEXT_OR(MISSING, type, name, PARAMETERS, ARGUMENTS)                             \
     static inline type name##_next PARAMETERS                                                      \
     {                                                                                              \
         type(*next) PARAMETERS = (type(*) PARAMETERS)stk_next(STK_SYM_##name);                     \
-        return next != NULL ? next ARGUMENTS : stk_next_missing();                                 \
+        return next != NULL ? next ARGUMENTS : (MISSING);                                          \
     }
+
+/* Defines one that then returns -1 with ENOSYS. */
+#define STK_DEFINE_NEXT(type, name, PARAMETERS, ARGUMENTS)                                         \
+    STK_DEFINE_NEXT_OR(stk_next_missing(), type, name, PARAMETERS, ARGUMENTS)
 
 /* Defines a symbol, and its NAME_next(). */
 #define STK_SYMBOL(type, name, PARAMETERS, ARGUMENTS)                                              \

@@ -56,3 +56,18 @@ int stk_next_missing(void)
     errno = ENOSYS;
     return -1;
 }
+
+void *stk_next_missing_pointer(void)
+{
+    errno = ENOSYS;
+    return NULL;
+}
+
+long stk_next_result(long answer)
+{
+    if (answer < 0 && answer >= -4095) {
+        errno = (int)-answer;
+        return -1;
+    }
+    return answer;
+}

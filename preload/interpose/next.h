@@ -27,9 +27,12 @@ void *stk_next(enum stk_symbol symbol);
  * as stk_next. */
 void stk_next_find_all(void);
 
-/* Returns -1 with ENOSYS, for a symbol that has neither a next definition nor a system call of its
- * own. */
+/* Return -1 or NULL with ENOSYS, for a symbol that has neither a next definition nor a system call
+ * of its own. */
 int stk_next_missing(void);
+void *stk_next_missing_pointer(void);
+/* Returns what libc would for the answer of a system call: -1 with errno for -errno. */
+long stk_next_result(long answer);
 
 /* Returns the next definition as a function of the given type. */
 #define STK_NEXT(symbol, type) ((type)stk_next(STK_SYM_##symbol))

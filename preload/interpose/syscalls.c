@@ -1,25 +1,14 @@
 #include "preload/interpose/syscalls.h"
 
-#include <errno.h>
-
 #include "base/sys.h"
 #include "preload/interpose/next.h"
 
 typedef long syscall_function(long, ...);
 
-static __attribute__((noinline)) long raw(const struct stk_syscall *call)
-{
-    long result = stk_sys_call(call->number, call->at);
-    if (result < 0 && result >= -4095) {
-        errno = (int)-result;
-        return -1;
-    }
-    return result;
-}
-
 long stk_syscall_next(const struct stk_syscall *call)
 {
     const long *at = call->at;
     syscall_function *next = STK_NEXT(syscall, syscall_function *);
-    return next != NULL ? next(call->number, at[0], at[1], at[2], at[3], at[4], at[5]) : raw(call);
+    return next != NULL ? next(call->number, at[0], at[1], at[2], at[3], at[4], at[5])
+                        : stk_next_result(stk_sys_call(call->number, at));
 }

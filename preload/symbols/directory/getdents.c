@@ -3,7 +3,6 @@
  * origin's own, and its offset moves along. So all processes that share the offset go on from
  * there, and the origin can be asked for the rest at any time.
  */
-#include <errno.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <string.h>
@@ -12,21 +11,10 @@
 #include "base/sys.h"
 #include "preload/coverage/process.h"
 #include "preload/interpose/export.h"
-#include "preload/interpose/next.h"
 #include "preload/serve/directory.h"
 
-static ssize_t next_getdents(int fd, void *buffer, size_t room)
-{
-    ssize_t (*next)(int, void *, size_t) = STK_NEXT(getdents64, ssize_t(*)(int, void *, size_t));
-    if (next != NULL) {
-        return next(fd, buffer, room);
-    }
-    ssize_t got = stk_sys_getdents(fd, buffer, room);
-    if (got < 0) {
-        errno = (int)-got;
-    }
-    return got < 0 ? -1 : got;
-}
+STK_DEFINE_NEXT_OR(stk_next_result(stk_sys_getdents(fd, buffer, room)), ssize_t, getdents64,
+                   (int fd, void *buffer, size_t room), (fd, buffer, room))
 
 /* Copies the names that fit, and writes the place behind them. Returns how many bytes it has
  * copied. */
@@ -84,5 +72,5 @@ STK_EXPORT(ssize_t, getdents64, (int fd, void *buffer, size_t room))
 {
     bool may = stk_process_is_on() && !stk_path_is_missing(buffer);
     ssize_t got = may ? getdents_perhaps(fd, buffer, room) : -1;
-    return got >= 0 ? got : next_getdents(fd, buffer, room);
+    return got >= 0 ? got : getdents64_next(fd, buffer, room);
 }

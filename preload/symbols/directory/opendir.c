@@ -24,19 +24,9 @@ _Static_assert(offsetof(struct dirent, d_name) == offsetof(struct dirent64, d_na
 
 typedef struct dirent *dir_to_entry(DIR *);
 typedef void dir_to_nothing(DIR *);
-typedef DIR *path_to_dir(const char *);
-typedef DIR *fd_to_dir(int);
 
-static DIR *next_opendir(const char *path)
-{
-    path_to_dir *next = STK_NEXT(opendir, path_to_dir *);
-    if (next == NULL) {
-        errno = ENOSYS;
-        return NULL;
-    }
-    return next(path);
-}
-
+STK_DEFINE_NEXT_OR(stk_next_missing_pointer(), DIR *, opendir, (const char *path), (path))
+STK_DEFINE_NEXT_OR(stk_next_missing_pointer(), DIR *, fdopendir, (int fd), (fd))
 STK_DEFINE_NEXT(int, dirfd, (DIR * dir), (dir))
 STK_DEFINE_NEXT(int, closedir, (DIR * dir), (dir))
 
@@ -54,7 +44,7 @@ static DIR *wrap(struct stk_directory_look *look, DIR *real)
 
 static DIR *open_unknown(struct stk_directory_look *look, const char *path)
 {
-    DIR *real = next_opendir(path);
+    DIR *real = opendir_next(path);
     int fd = real != NULL && look->cache != NULL ? dirfd_next(real) : -1;
     if (fd < 0 || !stk_directory_fill(look, fd)) {
         return real;
@@ -72,12 +62,12 @@ static __attribute__((noinline)) DIR *open_perhaps(const char *path)
         return open_unknown(&look, path);
     }
     DIR *dir = wrap(&look, NULL);
-    return dir != NULL ? dir : next_opendir(path);
+    return dir != NULL ? dir : opendir_next(path);
 }
 
 STK_EXPORT(DIR *, opendir, (const char *path))
 {
-    return stk_cover_may(path) ? open_perhaps(path) : next_opendir(path);
+    return stk_cover_may(path) ? open_perhaps(path) : opendir_next(path);
 }
 
 static __attribute__((noinline)) DIR *wrap_fd(int fd, DIR *real)
@@ -95,12 +85,7 @@ static __attribute__((noinline)) DIR *wrap_fd(int fd, DIR *real)
 
 STK_EXPORT(DIR *, fdopendir, (int fd))
 {
-    fd_to_dir *next = STK_NEXT(fdopendir, fd_to_dir *);
-    if (next == NULL) {
-        errno = ENOSYS;
-        return NULL;
-    }
-    DIR *real = next(fd);
+    DIR *real = fdopendir_next(fd);
     return real != NULL && stk_process_is_on() ? wrap_fd(fd, real) : real;
 }
 
@@ -259,7 +244,7 @@ static DIR *real_of(struct stk_directory *directory)
     if (real != NULL) {
         return real;
     }
-    DIR *opened = next_opendir(directory->path);
+    DIR *opened = opendir_next(directory->path);
     if (opened == NULL) {
         return NULL;
     }

@@ -112,14 +112,9 @@ static bool list(const struct scandir_call *call, struct stk_directory_look *loo
         return look->found;
     }
     struct stat stat;
-    int fd =
+    STK_OWNED_FD int fd =
         stk_sys_openat(call->dirfd, call->path, O_RDONLY | O_DIRECTORY | O_NONBLOCK | O_CLOEXEC, 0);
-    if (fd < 0) {
-        return false;
-    }
-    bool listed = stk_sys_fstat(fd, &stat) == 0 && stk_directory_fill(look, fd);
-    stk_sys_close(fd);
-    return listed;
+    return fd >= 0 && stk_sys_fstat(fd, &stat) == 0 && stk_directory_fill(look, fd);
 }
 
 /* Apart, so that a call on a path that is not covered does not need this much stack. */
@@ -143,27 +138,22 @@ static int serve(const struct scandir_call *call)
     return count;
 }
 
-#define SCANDIR_SYMBOL(name)                                                                       \
-    STK_EXPORT(                                                                                    \
-        int, name,                                                                                 \
-        (const char *path, struct dirent ***out, filter_call *filter, compare_call *compare))      \
-    {                                                                                              \
-        const struct scandir_call call = {STK_SYM_##name, false,  AT_FDCWD, path, out,             \
-                                          filter,         compare};                                \
-        return serve(&call);                                                                       \
-    }
-
-#define SCANDIRAT_SYMBOL(name)                                                                     \
-    STK_EXPORT(int, name,                                                                          \
-               (int dirfd, const char *path, struct dirent ***out, filter_call *filter,            \
-                compare_call *compare))                                                            \
+/* Defines a symbol, and its twin for large files. DIRFD and a bracketed list of PARAMETERS differ.
+ */
+#define SCANDIR_SYMBOL(name, IS_AT, DIRFD, PARAMETERS)                                             \
+    STK_EXPORT(int, name, PARAMETERS)                                                              \
     {                                                                                              \
         const struct scandir_call call = {                                                         \
-            STK_SYM_##name, true, dirfd, path, out, filter, compare};                              \
+            STK_SYM_##name, IS_AT, DIRFD, path, out, filter, compare};                             \
         return serve(&call);                                                                       \
     }
+#define SCANDIR_SYMBOLS(name, ...)                                                                 \
+    SCANDIR_SYMBOL(name, __VA_ARGS__)                                                              \
+    SCANDIR_SYMBOL(name##64, __VA_ARGS__)
 
-SCANDIR_SYMBOL(scandir)
-SCANDIR_SYMBOL(scandir64)
-SCANDIRAT_SYMBOL(scandirat)
-SCANDIRAT_SYMBOL(scandirat64)
+SCANDIR_SYMBOLS(scandir, false, AT_FDCWD,
+                (const char *path, struct dirent ***out, filter_call *filter,
+                 compare_call *compare))
+SCANDIR_SYMBOLS(scandirat, true, dirfd,
+                (int dirfd, const char *path, struct dirent ***out, filter_call *filter,
+                 compare_call *compare))

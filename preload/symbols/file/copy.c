@@ -59,8 +59,7 @@ static __attribute__((noinline)) ssize_t copy_perhaps(const struct copy_call *ca
         return -1;
     }
     errno = before;
-    ssize_t copied = copy_from(origin, call);
-    return copied;
+    return copy_from(origin, call);
 }
 
 STK_EXPORT(ssize_t, copy_file_range,

@@ -2,7 +2,6 @@
  * Answers questions about a descriptor's file system (fstatfs, fstatvfs, fpathconf) and its file's
  * flags (ioctl). For an entry's descriptor the origin is asked, if it can be opened.
  */
-#include <errno.h>
 #include <fcntl.h>
 #include <linux/fs.h>
 #include <stdarg.h>
@@ -88,16 +87,6 @@ static bool asks_for_flags(unsigned request)
            request == FS_IOC_GETVERSION;
 }
 
-static int raw_ioctl(int fd, unsigned long request, void *argument)
-{
-    int result = stk_sys_ioctl(fd, request, argument);
-    if (result < 0) {
-        errno = -result;
-        return -1;
-    }
-    return result;
-}
-
 /* Hands the third argument on as it is, even if the program gave none, as libc does. */
 STK_EXPORT(int, ioctl, (int fd, unsigned long request, ...))
 {
@@ -108,8 +97,8 @@ STK_EXPORT(int, ioctl, (int fd, unsigned long request, ...))
     int (*next)(int, unsigned long, ...) =
         (int (*)(int, unsigned long, ...))stk_next(STK_SYM_ioctl);
     const int subject = asks_for_flags((unsigned)request) ? begin(fd, O_RDONLY) : fd;
-    int result =
-        next != NULL ? next(subject, request, argument) : raw_ioctl(subject, request, argument);
+    int result = next != NULL ? next(subject, request, argument)
+                              : (int)stk_next_result(stk_sys_ioctl(subject, request, argument));
     end(subject, fd);
     return result;
 }

@@ -35,13 +35,9 @@ static void *map_by(mmap_function *next, const struct map_call *map, int fd)
     if (next != NULL) {
         return next(map->address, map->bytes, map->protection, map->flags, fd, map->offset);
     }
-    long result =
-        stk_sys_map(map->address, map->bytes, map->protection, map->flags, fd, map->offset);
-    if (result < 0 && result > -4096) {
-        errno = (int)-result;
-        return MAP_FAILED;
-    }
-    return (void *)result; // NOLINT(performance-no-int-to-ptr)
+    // NOLINTNEXTLINE(performance-no-int-to-ptr)
+    return (void *)stk_next_result(
+        stk_sys_map(map->address, map->bytes, map->protection, map->flags, fd, map->offset));
 }
 
 /* Returns true if the map only reads. A map that may write to the file, or execute it, is the
@@ -67,19 +63,15 @@ static __attribute__((noinline)) void *map_origin(mmap_function *next, const str
         return MAP_FAILED;
     }
     errno = before;
-    void *result = map_by(next, map, origin);
-    return result;
+    return map_by(next, map, origin);
 }
 
 static void *serve(mmap_function *next, const struct map_call *map)
 {
     int before = errno;
-    int entry =
+    STK_OWNED_FD int entry =
         stk_big_is_any() && only_reads(map) ? stk_big_open_for_map(map->fd, map->bytes) : -1;
     void *result = map_by(next, map, entry >= 0 ? entry : map->fd);
-    if (entry >= 0) {
-        stk_sys_close(entry);
-    }
     return is_not_executed(map, result) ? map_origin(next, map, before) : result;
 }
 

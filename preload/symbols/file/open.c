@@ -1,5 +1,4 @@
 /* Serves open, openat, creat, and their fortified and 64-bit names. */
-#include <errno.h>
 #include <fcntl.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -36,16 +35,6 @@ static int open_by_syscall(const struct open_call *call)
     return (int)stk_syscall_next(&real);
 }
 
-static int raw_open(const struct open_call *call)
-{
-    int fd = stk_sys_openat(call->dirfd, call->path, call->flags, call->mode);
-    if (fd < 0) {
-        errno = -fd;
-        return -1;
-    }
-    return fd;
-}
-
 /* Calls the next definition of the very symbol that the program called. */
 static int next_open(const struct open_call *call)
 {
@@ -54,7 +43,8 @@ static int next_open(const struct open_call *call)
         return open_by_syscall(call);
     }
     if (next == NULL) {
-        return raw_open(call);
+        return (int)stk_next_result(
+            stk_sys_openat(call->dirfd, call->path, call->flags, call->mode));
     }
     switch (call->shape) {
     case OPEN:
@@ -80,13 +70,9 @@ static int write_file(const struct open_call *call)
     }
     stk_write_before(&write, call->dirfd, call->path);
     int fd = next_open(call);
-    if (fd >= 0) {
-        stk_write_done(&write, fd, call->dirfd, call->path);
-        if (makes) {
-            stk_change_listing(call->dirfd, call->path);
-        }
-    } else {
-        stk_write_failed(&write);
+    stk_write_after(&write, fd >= 0, fd, call->dirfd, call->path);
+    if (makes && fd >= 0) {
+        stk_change_listing(call->dirfd, call->path);
     }
     return fd;
 }
@@ -123,11 +109,9 @@ static __attribute__((noinline)) int open_lmdb_lock(const struct open_call *call
     }
     stk_write_before(&write, call->dirfd, data);
     int fd = write_file(call);
+    stk_write_after(&write, fd >= 0, -1, call->dirfd, data);
     if (fd >= 0) {
-        stk_write_done(&write, -1, call->dirfd, data);
         count_lmdb(&write, &stat);
-    } else {
-        stk_write_failed(&write);
     }
     return fd;
 }
@@ -250,60 +234,36 @@ static mode_t take_mode(int flags, va_list *arguments)
     return given ? va_arg(*arguments, mode_t) : 0;
 }
 
-#define OPEN_SYMBOL(name)                                                                          \
-    STK_EXPORT(int, name, (const char *path, int flags, ...))                                      \
+/* Define a symbol of this shape. PARAMETERS is a bracketed list. The first takes a mode behind it.
+ */
+#define OPEN_SYMBOL(name, SHAPE, DIRFD, PARAMETERS)                                                \
+    STK_EXPORT(int, name, PARAMETERS)                                                              \
     {                                                                                              \
         va_list arguments;                                                                         \
         va_start(arguments, flags);                                                                \
-        struct open_call call = {                                                                  \
-            STK_SYM_##name, OPEN, AT_FDCWD, path, flags, take_mode(flags, &arguments), NULL, 0};   \
+        mode_t mode = take_mode(flags, &arguments);                                                \
         va_end(arguments);                                                                         \
-        return serve(&call);                                                                       \
+        return serve(                                                                              \
+            &(struct open_call){STK_SYM_##name, SHAPE, DIRFD, path, flags, mode, NULL, 0});        \
     }
-
-#define OPENAT_SYMBOL(name)                                                                        \
-    STK_EXPORT(int, name, (int dirfd, const char *path, int flags, ...))                           \
+#define PLAIN_SYMBOL(name, SHAPE, DIRFD, FLAGS, MODE, PARAMETERS)                                  \
+    STK_EXPORT(int, name, PARAMETERS)                                                              \
     {                                                                                              \
-        va_list arguments;                                                                         \
-        va_start(arguments, flags);                                                                \
-        struct open_call call = {                                                                  \
-            STK_SYM_##name, OPENAT, dirfd, path, flags, take_mode(flags, &arguments), NULL, 0};    \
-        va_end(arguments);                                                                         \
-        return serve(&call);                                                                       \
+        return serve(                                                                              \
+            &(struct open_call){STK_SYM_##name, SHAPE, DIRFD, path, FLAGS, MODE, NULL, 0});        \
     }
+#define CREATING (O_CREAT | O_WRONLY | O_TRUNC)
 
-#define OPEN_2_SYMBOL(name)                                                                        \
-    STK_EXPORT(int, name, (const char *path, int flags))                                           \
-    {                                                                                              \
-        struct open_call call = {STK_SYM_##name, OPEN_2, AT_FDCWD, path, flags, 0, NULL, 0};       \
-        return serve(&call);                                                                       \
-    }
-
-#define OPENAT_2_SYMBOL(name)                                                                      \
-    STK_EXPORT(int, name, (int dirfd, const char *path, int flags))                                \
-    {                                                                                              \
-        struct open_call call = {STK_SYM_##name, OPENAT_2, dirfd, path, flags, 0, NULL, 0};        \
-        return serve(&call);                                                                       \
-    }
-
-#define CREAT_SYMBOL(name)                                                                         \
-    STK_EXPORT(int, name, (const char *path, mode_t mode))                                         \
-    {                                                                                              \
-        struct open_call call = {                                                                  \
-            STK_SYM_##name, CREAT, AT_FDCWD, path, O_CREAT | O_WRONLY | O_TRUNC, mode, NULL, 0};   \
-        return serve(&call);                                                                       \
-    }
-
-OPEN_SYMBOL(open)
-OPEN_SYMBOL(open64)
-OPENAT_SYMBOL(openat)
-OPENAT_SYMBOL(openat64)
-OPEN_2_SYMBOL(__open_2)
-OPEN_2_SYMBOL(__open64_2)
-OPENAT_2_SYMBOL(__openat_2)
-OPENAT_2_SYMBOL(__openat64_2)
-CREAT_SYMBOL(creat)
-CREAT_SYMBOL(creat64)
+OPEN_SYMBOL(open, OPEN, AT_FDCWD, (const char *path, int flags, ...))
+OPEN_SYMBOL(open64, OPEN, AT_FDCWD, (const char *path, int flags, ...))
+OPEN_SYMBOL(openat, OPENAT, dirfd, (int dirfd, const char *path, int flags, ...))
+OPEN_SYMBOL(openat64, OPENAT, dirfd, (int dirfd, const char *path, int flags, ...))
+PLAIN_SYMBOL(__open_2, OPEN_2, AT_FDCWD, flags, 0, (const char *path, int flags))
+PLAIN_SYMBOL(__open64_2, OPEN_2, AT_FDCWD, flags, 0, (const char *path, int flags))
+PLAIN_SYMBOL(__openat_2, OPENAT_2, dirfd, flags, 0, (int dirfd, const char *path, int flags))
+PLAIN_SYMBOL(__openat64_2, OPENAT_2, dirfd, flags, 0, (int dirfd, const char *path, int flags))
+PLAIN_SYMBOL(creat, CREAT, AT_FDCWD, CREATING, mode, (const char *path, mode_t mode))
+PLAIN_SYMBOL(creat64, CREAT, AT_FDCWD, CREATING, mode, (const char *path, mode_t mode))
 
 /* ---- by syscall() ---- */
 
@@ -321,7 +281,7 @@ long stk_syscall_open(const struct stk_syscall *by)
 
 long stk_syscall_creat(const struct stk_syscall *by)
 {
-    return serve_syscall(by, AT_FDCWD, 0, O_CREAT | O_WRONLY | O_TRUNC);
+    return serve_syscall(by, AT_FDCWD, 0, CREATING);
 }
 
 long stk_syscall_openat(const struct stk_syscall *by)

@@ -31,8 +31,7 @@ static FILE *next_fopen(const struct fopen_call *call, const char *path)
 {
     void *next = stk_next(call->symbol);
     if (next == NULL) {
-        errno = ENOSYS;
-        return NULL;
+        return stk_next_missing_pointer();
     }
     if (call->stream != NULL) {
         return ((FILE * (*)(const char *, const char *, FILE *)) next)(path, call->mode,
@@ -50,13 +49,9 @@ static FILE *fopen_for_writing(const struct fopen_call *call)
     }
     stk_write_before(&write, AT_FDCWD, call->path);
     FILE *file = next_fopen(call, call->path);
-    if (file != NULL) {
-        stk_write_done(&write, fileno(file), AT_FDCWD, call->path);
-        if (makes) {
-            stk_change_listing(AT_FDCWD, call->path);
-        }
-    } else {
-        stk_write_failed(&write);
+    stk_write_after(&write, file != NULL, file != NULL ? fileno(file) : -1, AT_FDCWD, call->path);
+    if (makes && file != NULL) {
+        stk_change_listing(AT_FDCWD, call->path);
     }
     return file;
 }
@@ -170,36 +165,28 @@ static FILE *serve(const struct fopen_call *call)
     return reads ? fopen_perhaps(call) : fopen_for_writing(call);
 }
 
-#define FOPEN_SYMBOL(name)                                                                         \
-    STK_EXPORT(FILE *, name, (const char *path, const char *mode))                                 \
+/* STREAM is freopen's, or NULL. PARAMETERS is a bracketed list. */
+#define FOPEN_SYMBOL(name, STREAM, PARAMETERS)                                                     \
+    STK_EXPORT(FILE *, name, PARAMETERS)                                                           \
     {                                                                                              \
-        struct fopen_call call = {STK_SYM_##name, path, mode, NULL};                               \
+        struct fopen_call call = {STK_SYM_##name, path, mode, STREAM};                             \
         return serve(&call);                                                                       \
     }
 
-#define FREOPEN_SYMBOL(name)                                                                       \
-    STK_EXPORT(FILE *, name, (const char *path, const char *mode, FILE *stream))                   \
-    {                                                                                              \
-        struct fopen_call call = {STK_SYM_##name, path, mode, stream};                             \
-        return serve(&call);                                                                       \
-    }
+FOPEN_SYMBOL(fopen, NULL, (const char *path, const char *mode))
+FOPEN_SYMBOL(fopen64, NULL, (const char *path, const char *mode))
+FOPEN_SYMBOL(freopen, stream, (const char *path, const char *mode, FILE *stream))
+FOPEN_SYMBOL(freopen64, stream, (const char *path, const char *mode, FILE *stream))
 
-FOPEN_SYMBOL(fopen)
-FOPEN_SYMBOL(fopen64)
-FREOPEN_SYMBOL(freopen)
-FREOPEN_SYMBOL(freopen64)
+STK_DEFINE_NEXT_OR(stk_next_missing_pointer(), FILE *, fdopen, (int fd, const char *mode),
+                   (fd, mode))
 
 /* The stream keeps the descriptor, whose offset other processes may share. So a big file that it
  * will read is copied first, and left in the kernel's memory for it. */
 STK_EXPORT(FILE *, fdopen, (int fd, const char *mode))
 {
-    FILE *(*next)(int, const char *) = STK_NEXT(fdopen, FILE * (*)(int, const char *));
     if (stk_big_is_any() && mode != NULL && mode[0] == 'r' && strchr(mode, '+') == NULL) {
         stk_big_prepare_stream(fd);
     }
-    if (next == NULL) {
-        errno = ENOSYS;
-        return NULL;
-    }
-    return next(fd, mode);
+    return fdopen_next(fd, mode);
 }

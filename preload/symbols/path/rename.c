@@ -31,11 +31,7 @@ static int serve_truncate(enum stk_symbol symbol, const char *path, off_t bytes)
     struct stk_write write;
     stk_write_before(&write, AT_FDCWD, path);
     int result = next_truncate(symbol, path, bytes);
-    if (result == 0) {
-        stk_write_done(&write, -1, AT_FDCWD, path);
-    } else {
-        stk_write_failed(&write);
-    }
+    stk_write_after(&write, result == 0, -1, AT_FDCWD, path);
     return result;
 }
 
@@ -170,31 +166,6 @@ static int serve_two(const struct two_names_call *call)
     return after_name(result, call->to_dir, call->to, &to);
 }
 
-#define TWO_PATHS_SYMBOL(name)                                                                     \
-    STK_EXPORT(int, name, (const char *from, const char *to))                                      \
-    {                                                                                              \
-        struct two_names_call call = {STK_SYM_##name, TWO_PATHS, AT_FDCWD, from,                   \
-                                      AT_FDCWD,       to,        0,        NULL};                  \
-        return serve_two(&call);                                                                   \
-    }
-
-TWO_PATHS_SYMBOL(rename)
-TWO_PATHS_SYMBOL(link)
-
-STK_EXPORT(int, renameat, (int from_dir, const char *from, int to_dir, const char *to))
-{
-    struct two_names_call call = {STK_SYM_renameat, TWO_DIRS, from_dir, from, to_dir, to, 0, NULL};
-    return serve_two(&call);
-}
-
-STK_EXPORT(int, renameat2,
-           (int from_dir, const char *from, int to_dir, const char *to, unsigned flags))
-{
-    struct two_names_call call = {
-        STK_SYM_renameat2, TWO_DIRS_FLAGS, from_dir, from, to_dir, to, flags, NULL};
-    return serve_two(&call);
-}
-
 /* Links from a name that may be that of a descriptor which the library gave out: an entry gets no
  * second name. */
 static __attribute__((noinline)) int link_fd(struct two_names_call *call)
@@ -221,38 +192,46 @@ static int serve_link(struct two_names_call *call)
                                                                        : serve_two(call);
 }
 
-STK_EXPORT(int, linkat, (int from_dir, const char *from, int to_dir, const char *to, int flags))
-{
-    struct two_names_call call = {
-        STK_SYM_linkat, TWO_DIRS_FLAGS, from_dir, from, to_dir, to, (unsigned)flags, NULL};
-    return serve_link(&call);
-}
+/* Defines a symbol that SERVE serves. PARAMETERS is a bracketed list. */
+#define TWO_NAMES_SYMBOL(name, SERVE, SHAPE, FROM_DIR, TO_DIR, FLAGS, PARAMETERS)                  \
+    STK_EXPORT(int, name, PARAMETERS)                                                              \
+    {                                                                                              \
+        return SERVE(&(struct two_names_call){STK_SYM_##name, SHAPE, FROM_DIR, from, TO_DIR, to,   \
+                                              (unsigned)(FLAGS), NULL});                           \
+    }
+
+TWO_NAMES_SYMBOL(rename, serve_two, TWO_PATHS, AT_FDCWD, AT_FDCWD, 0,
+                 (const char *from, const char *to))
+TWO_NAMES_SYMBOL(link, serve_two, TWO_PATHS, AT_FDCWD, AT_FDCWD, 0,
+                 (const char *from, const char *to))
+TWO_NAMES_SYMBOL(renameat, serve_two, TWO_DIRS, from_dir, to_dir, 0,
+                 (int from_dir, const char *from, int to_dir, const char *to))
+TWO_NAMES_SYMBOL(renameat2, serve_two, TWO_DIRS_FLAGS, from_dir, to_dir, flags,
+                 (int from_dir, const char *from, int to_dir, const char *to, unsigned flags))
+TWO_NAMES_SYMBOL(linkat, serve_link, TWO_DIRS_FLAGS, from_dir, to_dir, flags,
+                 (int from_dir, const char *from, int to_dir, const char *to, int flags))
 
 /* ---- two names, by syscall() ---- */
 
 long stk_syscall_rename(const struct stk_syscall *by)
 {
-    const struct two_names_call call = {STK_SYM_syscall,
-                                        SYSCALL,
-                                        AT_FDCWD,
-                                        stk_syscall_pointer(by, 0),
-                                        AT_FDCWD,
-                                        stk_syscall_pointer(by, 1),
-                                        0,
-                                        by};
-    return serve_two(&call);
+    return serve_two(&(struct two_names_call){.shape = SYSCALL,
+                                              .from_dir = AT_FDCWD,
+                                              .from = stk_syscall_pointer(by, 0),
+                                              .to_dir = AT_FDCWD,
+                                              .to = stk_syscall_pointer(by, 1),
+                                              .by = by});
 }
 
 static struct two_names_call call_at(const struct stk_syscall *by, unsigned flags)
 {
-    return (struct two_names_call){STK_SYM_syscall,
-                                   SYSCALL,
-                                   stk_syscall_int(by, 0),
-                                   stk_syscall_pointer(by, 1),
-                                   stk_syscall_int(by, 2),
-                                   stk_syscall_pointer(by, 3),
-                                   flags,
-                                   by};
+    return (struct two_names_call){.shape = SYSCALL,
+                                   .from_dir = stk_syscall_int(by, 0),
+                                   .from = stk_syscall_pointer(by, 1),
+                                   .to_dir = stk_syscall_int(by, 2),
+                                   .to = stk_syscall_pointer(by, 3),
+                                   .flags = flags,
+                                   .by = by};
 }
 
 long stk_syscall_renameat(const struct stk_syscall *by)

@@ -45,11 +45,7 @@ static int raw_stat(const struct stat_call *c)
     int error = c->out_x != NULL  ? stk_sys_statx(c->fd, c->path, c->flags, c->mask, c->out_x)
                 : c->path == NULL ? stk_sys_fstat(c->fd, c->out)
                                   : stk_sys_fstatat(c->fd, c->path, c->out, c->flags);
-    if (error != 0) {
-        errno = -error;
-        return -1;
-    }
-    return 0;
+    return (int)stk_next_result(error);
 }
 
 static int next_stat(const struct stat_call *c)

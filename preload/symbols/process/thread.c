@@ -10,21 +10,18 @@
 #include "preload/interpose/export.h"
 #include "preload/interpose/next.h"
 
-typedef int create_posix(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
-typedef int create_c11(thrd_t *, thrd_start_t, void *);
+/* Defines a symbol. MISSING is its result if there is no next one. */
+#define CREATE_SYMBOL(name, MISSING, PARAMETERS, ARGUMENTS)                                        \
+    STK_DEFINE_NEXT_OR(MISSING, int, name, PARAMETERS, ARGUMENTS)                                  \
+    STK_EXPORT(int, name, PARAMETERS)                                                              \
+    {                                                                                              \
+        stk_next_find_all();                                                                       \
+        return name##_next ARGUMENTS;                                                              \
+    }
 
-STK_EXPORT(int, pthread_create,
-           (pthread_t * thread, const pthread_attr_t *attributes, void *(*begin)(void *),
-            void *argument))
-{
-    stk_next_find_all();
-    create_posix *next = STK_NEXT(pthread_create, create_posix *);
-    return next != NULL ? next(thread, attributes, begin, argument) : EAGAIN;
-}
-
-STK_EXPORT(int, thrd_create, (thrd_t * thread, thrd_start_t begin, void *argument))
-{
-    stk_next_find_all();
-    create_c11 *next = STK_NEXT(thrd_create, create_c11 *);
-    return next != NULL ? next(thread, begin, argument) : thrd_error;
-}
+CREATE_SYMBOL(pthread_create, EAGAIN,
+              (pthread_t * thread, const pthread_attr_t *attributes, void *(*begin)(void *),
+               void *argument),
+              (thread, attributes, begin, argument))
+CREATE_SYMBOL(thrd_create, thrd_error, (thrd_t * thread, thrd_start_t begin, void *argument),
+              (thread, begin, argument))
