@@ -10,7 +10,7 @@
 #include "base/path.h"
 #include "base/text.h"
 #include "cli/args/covered_paths.h"
-#include "cli/args/flag.h"
+#include "cli/out/flag.h"
 #include "cli/args/path_list.h"
 #include "cli/args/refusal.h"
 #include "cli/args/request_tiers.h"
@@ -148,6 +148,23 @@ static void add_tier_flag(struct cursor *cursor, const char *value)
         cursor->tiers != NULL ? must_append(cursor->tiers, ",%s", value) : must_copy(value);
 }
 
+/* A flag without a value, and what it sets. */
+struct switch_flag {
+    const char *name;
+    bool *on;
+};
+
+static bool take_switch(const char *argument, const struct switch_flag *switches, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (strcmp(argument, switches[i].name) == 0) {
+            *switches[i].on = true;
+            return true;
+        }
+    }
+    return false;
+}
+
 /* Takes a flag of the cache, which `run`, `warm` and `env` share. */
 static bool take_cache_flag(struct request *request, struct cursor *cursor)
 {
@@ -168,24 +185,10 @@ static bool take_cache_flag(struct request *request, struct cursor *cursor)
         take_fresh(request, value);
     } else if ((value = flag_value(&cursor->at, "--jobs")) != NULL) {
         take_jobs(request, value);
-    } else if (strcmp(*cursor->at, "--keep") == 0) {
-        request->keep = true;
-    } else if (strcmp(*cursor->at, "--require-cache") == 0) {
-        request->require_cache = true;
     } else {
-        return false;
-    }
-    return true;
-}
-
-static bool take_telling(struct request *request, const char *flag)
-{
-    if (strcmp(flag, "--quiet") == 0) {
-        request->telling = TELLING_LITTLE;
-    } else if (strcmp(flag, "--verbose") == 0) {
-        request->telling = TELLING_ALL;
-    } else {
-        return false;
+        const struct switch_flag switches[] = {{"--keep", &request->keep},
+                                               {"--require-cache", &request->require_cache}};
+        return take_switch(*cursor->at, switches, sizeof switches / sizeof *switches);
     }
     return true;
 }
@@ -200,23 +203,18 @@ static bool take_flag(struct request *request, struct cursor *cursor)
         request->json = value;
     } else if ((value = decoded_value(cursor)) != NULL) {
         take_samples(request, value);
-    } else if (strcmp(*cursor->at, "--auto") == 0) {
-        request->automatic = true;
-    } else if (strcmp(*cursor->at, "--warm") == 0) {
-        request->warm = true;
     } else if (strcmp(*cursor->at, "--warm=first") == 0) {
-        request->warm = true;
-        request->warm_first = true;
-    } else if (strcmp(*cursor->at, "--no-decode") == 0) {
-        request->no_decode = true;
-    } else if (strcmp(*cursor->at, "--no-torchvision") == 0) {
-        request->no_torchvision = true;
-    } else if (strcmp(*cursor->at, "--no-batches") == 0) {
-        request->no_batches = true;
-    } else if (strcmp(*cursor->at, "--no-history") == 0) {
-        request->no_history = true;
+        request->warm = request->warm_first = true;
+    } else if (strcmp(*cursor->at, "--quiet") == 0) {
+        request->telling = TELLING_LITTLE;
+    } else if (strcmp(*cursor->at, "--verbose") == 0) {
+        request->telling = TELLING_ALL;
     } else {
-        return take_telling(request, *cursor->at);
+        const struct switch_flag switches[] = {
+            {"--auto", &request->automatic},        {"--warm", &request->warm},
+            {"--no-decode", &request->no_decode},   {"--no-torchvision", &request->no_torchvision},
+            {"--no-batches", &request->no_batches}, {"--no-history", &request->no_history}};
+        return take_switch(*cursor->at, switches, sizeof switches / sizeof *switches);
     }
     return true;
 }

@@ -6,64 +6,37 @@
 
 #include "base/options.h"
 
-#define JSON                                                                                       \
-    {                                                                                              \
-        "--json", "FILE", "write what was found and done to FILE, for programs"                    \
-    }
+/* Options that several verbs have, to be put between braces. */
+#define JSON "--json", "FILE", "write what was found and done to FILE, for programs"
 #define TIER                                                                                       \
-    {                                                                                              \
-        "--tier", "DIR[:SIZE]",                                                                    \
-            "where the cache lies, and its budget (default: /dev/shm, computed of what is free). " \
-            "Given more than once, the first that has room is filled: --tier /dev/shm:60G "        \
-            "--tier /nvme/me:500G. One on a file system that is not local, such as /ceph/me:10T, " \
-            "is shared with other nodes"                                                           \
-    }
+    "--tier", "DIR[:SIZE]",                                                                        \
+        "where the cache lies, and its budget (default: /dev/shm, computed of what is free). "     \
+        "Given more than once, the first that has room is filled: --tier /dev/shm:60G "            \
+        "--tier /nvme/me:500G. One on a file system that is not local, such as /ceph/me:10T, "     \
+        "is shared with other nodes"
 #define SHARE                                                                                      \
-    {                                                                                              \
-        "--share", "GROUP",                                                                        \
-            "have this group's members use one --tier together: its directory has mode 3770 and "  \
-            "that group, and what one has put there is copied to the others' caches"               \
-    }
+    "--share", "GROUP",                                                                            \
+        "have this group's members use one --tier together: its directory has mode 3770 and "      \
+        "that group, and what one has put there is copied to the others' caches"
 #define REQUIRE                                                                                    \
-    {                                                                                              \
-        "--require-cache", "",                                                                     \
-            "do not start if this node cannot give the cache that is asked for: no room, a "       \
-            "server that is gone, a size above what there is (default: say so, and go on with "    \
-            "what there is)"                                                                       \
-    }
+    "--require-cache", "",                                                                         \
+        "do not start if this node cannot give the cache that is asked for: no room, a "           \
+        "server that is gone, a size above what there is (default: say so, and go on with "        \
+        "what there is)"
 #define FRESH                                                                                      \
-    {                                                                                              \
-        "--fresh", "run|open|never",                                                               \
-            "ask the file system of the data set whether a file has changed: once in a run (the "  \
-            "default), at each open, or never"                                                     \
-    }
+    "--fresh", "run|open|never",                                                                   \
+        "ask the file system of the data set whether a file has changed: once in a run (the "      \
+        "default), at each open, or never"
 #define SAMPLES                                                                                    \
-    {                                                                                              \
-        "--decoded", "SIZE|DIR[:SIZE]|0",                                                          \
-            "keep so much of the tier for decoded copies (default: what the files leave; 0: "      \
-            "none), or "                                                                           \
-            "keep them in a directory of your own"                                                 \
-    }
-#define NO_DECODE                                                                                  \
-    {                                                                                              \
-        "--no-decode", "", "leave the decoding of JPEGs in Python to Pillow"                       \
-    }
-#define NO_TORCHVISION                                                                             \
-    {                                                                                              \
-        "--no-torchvision", "", "leave torchvision's functions as they are"                        \
-    }
-#define NO_BATCHES                                                                                 \
-    {                                                                                              \
-        "--no-batches", "", "leave the batches of torch's DataLoader as they are"                  \
-    }
-#define NO_HISTORY                                                                                 \
-    {                                                                                              \
-        "--no-history", "", "leave no record of the run for stoker report"                         \
-    }
-#define TIER_ONLY                                                                                  \
-    {                                                                                              \
-        "--tier", "DIR", "only what lies in this tier"                                             \
-    }
+    "--decoded", "SIZE|DIR[:SIZE]|0",                                                              \
+        "keep so much of the tier for decoded copies (default: what the files leave; 0: "          \
+        "none), or "                                                                               \
+        "keep them in a directory of your own"
+#define NO_DECODE      "--no-decode", "", "leave the decoding of JPEGs in Python to Pillow"
+#define NO_TORCHVISION "--no-torchvision", "", "leave torchvision's functions as they are"
+#define NO_BATCHES     "--no-batches", "", "leave the batches of torch's DataLoader as they are"
+#define NO_HISTORY     "--no-history", "", "leave no record of the run for stoker report"
+#define TIER_ONLY      "--tier", "DIR", "only what lies in this tier"
 
 const struct help_verb help_verbs[] = {
     {.name = "run",
@@ -77,27 +50,27 @@ const struct help_verb help_verbs[] = {
      .options = {{"--path", "DIR",
                   "serve the files below DIR, or this single file; once for each. Without it: the "
                   "directories among COMMAND's arguments"},
-                 TIER,
-                 REQUIRE,
+                 {TIER},
+                 {REQUIRE},
                  {"--auto", "",
                   "where the data set lies on a fast local disk and fits in the free memory, leave "
                   "its files to the kernel's page cache, and keep decoded images alone"},
-                 SHARE,
-                 FRESH,
+                 {SHARE},
+                 {FRESH},
                  {"--keep", "", "keep a cache in memory when the last run ends"},
-                 SAMPLES,
-                 NO_DECODE,
-                 NO_TORCHVISION,
-                 NO_BATCHES,
+                 {SAMPLES},
+                 {NO_DECODE},
+                 {NO_TORCHVISION},
+                 {NO_BATCHES},
                  {"--warm", "[=first]",
                   "fill ahead what lies below DIR, beside COMMAND; with =first, the "
                   "first open of a big file waits until that is whole: maps of it, as of HDF5, "
                   "LMDB and Arrow, are then served from the first on"},
                  {"--jobs", "N", "with --warm: so many files at a time"},
-                 NO_HISTORY,
+                 {NO_HISTORY},
                  {"--quiet", "", "say nothing at the start, and one line at the end"},
                  {"--verbose", "", "say all at the end, however many lines it takes"},
-                 JSON},
+                 {JSON}},
      .examples = {"stoker run --path /data/imagenet -- python train.py",
                   "stoker run --tier /nvme/me:500G --path /data -- torchrun train.py",
                   "srun stoker run --path /data -- python train.py"}},
@@ -108,10 +81,10 @@ const struct help_verb help_verbs[] = {
               "Started again, it goes on where it was.\n",
      .options = {{"--path", "DIR",
                   "what the job's --path will be (or STOKER_PATHS), where PATH is a part of that"},
-                 TIER,
-                 REQUIRE,
-                 SHARE,
-                 FRESH,
+                 {TIER},
+                 {REQUIRE},
+                 {SHARE},
+                 {FRESH},
                  {"--jobs", "N", "so many files at a time (default: as many as suit the storage)"},
                  {"-f", "LIST",
                   "fill the paths in this file, one on each line (- is standard input)"},
@@ -129,9 +102,9 @@ const struct help_verb help_verbs[] = {
               "around it. The cache stays when the job ends. No command then watches the memory or "
               "finishes big files, and decoded images are kept only with --decoded DIR:SIZE.\n",
      .options = {{"--path", "DIR", "serve the files below DIR, or this single file; once for each"},
-                 TIER,
-                 REQUIRE,
-                 FRESH,
+                 {TIER},
+                 {REQUIRE},
+                 {FRESH},
                  {"--decoded", "DIR[:SIZE]|0", "keep decoded copies in a directory of your own"},
                  {"--end", "", "say what was served, and record it, as stoker run does"},
                  {"--markdown", "", "print the table of all variables instead"}},
@@ -141,7 +114,7 @@ const struct help_verb help_verbs[] = {
      .synopsis = "",
      .about = "Shows for each tier what it holds of which directory, and how much of its budget is "
               "used; and decoded copies in directories of your own.\n",
-     .options = {TIER_ONLY},
+     .options = {{TIER_ONLY}},
      .examples = {"stoker ls"}},
     {.name = "top",
      .brief = "show what the runs do, live",
@@ -177,7 +150,7 @@ const struct help_verb help_verbs[] = {
      .about =
          "Removes the cache, or what it holds of PATH, and says how much went. Without --tier, "
          "decoded copies in directories of your own go, too. What runs use stays.\n",
-     .options = {TIER_ONLY, {"--dead", "", "only what killed runs have left"}},
+     .options = {{TIER_ONLY}, {"--dead", "", "only what killed runs have left"}},
      .examples = {"stoker clear", "stoker clear /data/imagenet", "stoker clear --tier /nvme/me"}},
     {.name = "verify",
      .brief = "compare what is cached with the originals",
@@ -188,9 +161,9 @@ const struct help_verb help_verbs[] = {
          "job, to which its reads yield.\n"
          "The status is 0 when nothing differed, 1 when something did and was dropped, and 2 "
          "when it could not be looked at.\n",
-     .options = {TIER_ONLY,
+     .options = {{TIER_ONLY},
                  {"--sample", "N|P%", "only so many copies, or such a part of all, by chance"},
-                 JSON},
+                 {JSON}},
      .examples = {"stoker verify --sample 1% /data/imagenet"}},
     {.name = "doctor",
      .brief = "look at what helps or hinders on this machine",

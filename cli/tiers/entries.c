@@ -252,19 +252,6 @@ static void remove_below(const char *tier_home, const char *root, const char *be
     }
 }
 
-static void remove_from(const char *tier_home, const char *root, const char *path,
-                        struct entries_removed *removed)
-{
-    char origin[4096];
-    entries_origin(tier_home, root, origin, sizeof origin);
-    const char *below = stk_path_below(path, origin);
-    if (*origin != '\0' && stk_path_is_below(origin, path)) {
-        remove_below(tier_home, root, "", removed);
-    } else if (*origin != '\0' && below != NULL) {
-        remove_below(tier_home, root, below, removed);
-    }
-}
-
 void entries_give_back(const struct stk_tier *tier, int64_t blocks, int64_t inodes)
 {
     if (inodes > 0 && tier->shared != NULL) {
@@ -301,10 +288,10 @@ uint64_t entries_remove_place(const struct stk_tier *tier, const char *root, con
 
 uint64_t entries_remove(const struct stk_tier *tier, const char *root, const char *path)
 {
-    struct entries_removed removed = {.files = 0};
-    remove_from(tier->home, root, path, &removed);
-    entries_give_back(tier, removed.blocks, removed.inodes);
-    return removed.files;
+    char origin[4096];
+    entries_origin(tier->home, root, origin, sizeof origin);
+    const char *below = stk_path_is_below(origin, path) ? "" : stk_path_below(path, origin);
+    return *origin != '\0' && below != NULL ? entries_remove_place(tier, root, below) : 0;
 }
 
 /* ---- entries of before ---- */

@@ -32,7 +32,6 @@ void known_list_add(struct known_list *list, const struct known_kind *kind, cons
 static void parse(char *text, const struct known_kind *kind, struct known_list *list)
 {
     char *rest = text, *line;
-    list->count = 0;
     while ((line = strsep(&rest, "\n")) != NULL) {
         if (line[0] == '/') {
             known_list_add(list, kind, line);
@@ -47,14 +46,14 @@ static void tell_text(void *kind, int out)
     detached_answer(out, text, sizeof text);
 }
 
-void known_list_read(const struct known_kind *kind, struct known_list *out)
+void known_list_add_remembered(struct known_list *list, const struct known_kind *kind)
 {
     static char text[TEXT_BYTES];
     struct known_kind copy = *kind;
     if (!state_ask(tell_text, &copy, text, sizeof text)) {
         text[0] = '\0';
     }
-    parse(text, kind, out);
+    parse(text, kind, list);
 }
 
 static int write_list(const char *name, const struct known_list *list)
@@ -79,6 +78,7 @@ static void remember(void *context, int out)
     const struct remembering *job = context;
     const char *path = job->path;
     int error = 0;
+    list.count = 0;
     state_read(job->kind->name, text, sizeof text);
     parse(text, job->kind, &list);
     if (strchr(path, '\n') == NULL && strlen(path) < STK_HOME_BYTES && !is_listed(&list, path)) {

@@ -24,8 +24,8 @@ struct known_list {
 
 /* Adds a path that is of the kind, unless it is listed already or there is no room. */
 void known_list_add(struct known_list *list, const struct known_kind *kind, const char *path);
-/* Reads the list, without directories that are gone. */
-void known_list_read(const struct known_kind *kind, struct known_list *out);
+/* Adds the directories that are remembered, without those that are gone. */
+void known_list_add_remembered(struct known_list *list, const struct known_kind *kind);
 /* Remembers a directory, which may not exist yet, in place of the oldest one if there is no room.
  * Says so if another user could change the list. */
 void known_list_remember(const struct known_kind *kind, const char *path);

@@ -102,17 +102,14 @@ static void measure(const char *path, bool used, void *context)
 
 void stores_each(void (*visit)(const struct known_store *store, void *context), void *context)
 {
-    static struct known_list list, remembered;
+    static struct known_list list;
     const char *value = stk_option_value(STK_OPTION_SAMPLES);
     OWNED char *set = value != NULL ? directory_of(value) : NULL;
     list.count = 0;
     if (set != NULL) {
         known_list_add(&list, &directories, set);
     }
-    known_list_read(&directories, &remembered);
-    for (unsigned i = 0; i < remembered.count; i++) {
-        known_list_add(&list, &directories, remembered.paths[i]);
-    }
+    known_list_add_remembered(&list, &directories);
     for (unsigned i = 0; i < list.count; i++) {
         struct known_store store = {.directory = list.paths[i]};
         each_of(store.directory, measure, &store);

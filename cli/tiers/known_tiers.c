@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/path.h"
+#include "cli/out/flag.h"
 #include "cli/out/say.h"
 #include "cli/tiers/known_list.h"
 
@@ -61,17 +62,14 @@ static void add_named(const char *directory, struct known_list *list)
 void tiers_each(const struct tiers *tiers, void (*visit)(struct stk_tier *tier, void *context),
                 void *context)
 {
-    static struct known_list list, remembered;
+    static struct known_list list;
     struct stk_tier tier;
     list.count = 0;
     if (tiers->only != NULL) {
         add_named(tiers->only, &list);
     } else {
         add_known(tiers, &list);
-        known_list_read(&homes, &remembered);
-        for (unsigned i = 0; i < remembered.count; i++) {
-            known_list_add(&list, &homes, remembered.paths[i]);
-        }
+        known_list_add_remembered(&list, &homes);
     }
     for (unsigned i = 0; i < list.count; i++) {
         find(tiers, list.paths[i], &tier);
@@ -81,15 +79,7 @@ void tiers_each(const struct tiers *tiers, void (*visit)(struct stk_tier *tier, 
 
 const char *tiers_option(char ***arguments)
 {
-    const char *first = **arguments;
-    if (first == NULL || strncmp(first, "--tier", 6) != 0 ||
-        (first[6] != '\0' && first[6] != '=')) {
-        return NULL;
-    }
-    const char *value = first[6] == '=' ? first + 7 : (*arguments)[1];
-    if (value == NULL || *value == '\0') {
-        die_wrong("--tier needs a directory");
-    }
-    *arguments += first[6] == '=' ? 1 : 2;
+    const char *value = **arguments != NULL ? flag_value(arguments, "--tier") : NULL;
+    *arguments += value != NULL;
     return value;
 }

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/path.h"
-#include "cli/args/flag.h"
+#include "cli/out/flag.h"
 #include "cli/out/say.h"
 
 static void take_sample(struct wanted *wanted, const char *value)

@@ -111,7 +111,7 @@ def test_wrong_verbs(refused, data):
     refused(["/x", "/y"], "unexpected", verb="clear")
     refused(["--alive"], "--alive", "--help", verb="clear")
     refused(["x"], "unexpected", verb="ls")
-    refused(["--tier"], "--tier needs a directory", verb="ls")
+    refused(["--tier"], "--tier needs a value", verb="ls")
     refused(["--tier", "/no/such/tier"], "No such file", "is there", verb="clear")
     refused([f"--path={data}", "x"], "unexpected", verb="env")
     refused([f"--path={data}", "--keep"], "--keep", verb="env")

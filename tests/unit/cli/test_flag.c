@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "cli/args/covered_paths.h"
-#include "cli/args/flag.h"
+#include "cli/out/flag.h"
 #include "cli/out/sanitise.h"
 #include "cli/out/shell_quote.h"
 

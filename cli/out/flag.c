@@ -1,4 +1,4 @@
-#include "cli/args/flag.h"
+#include "cli/out/flag.h"
 
 #include <string.h>
 
