@@ -6,12 +6,37 @@
 #include "decode/common/limits.h"
 #include "decode/decoder.h"
 #include "decode/form/form.h"
+#include "decode/jpeg/jpeg.h"
 #include "decode/resize/emit.h"
 #include "decode/resize/geometry.h"
 #include "decode/resize/grey.h"
 #include "decode/resize/passes.h"
 #include "decode/resize/rows.h"
 #include "decode/resize/turn.h"
+
+struct stk_decoder *stk_decoder_new(void)
+{
+    struct stk_decoder *decoder = calloc(1, sizeof *decoder);
+    if (decoder) {
+        decoder->workspace.kernels = stk_kernels_select();
+    }
+    return decoder;
+}
+
+void stk_decoder_free(struct stk_decoder *decoder)
+{
+    if (!decoder) {
+        return;
+    }
+    stk_jpeg_free(decoder->jpeg);
+    stk_workspace_free(&decoder->workspace);
+    free(decoder);
+}
+
+const char *stk_decode_simd(void)
+{
+    return stk_kernels_select()->name;
+}
 
 static int need_jpeg(struct stk_decoder *decoder)
 {
@@ -32,14 +57,19 @@ static int read_header(struct stk_decoder *decoder, const void *bytes, size_t si
     return result;
 }
 
-int stk_decode_examine(struct stk_decoder *decoder, const void *bytes, size_t size,
-                       struct stk_jpeg_info *out)
+/* Ends what the JPEG began, and returns the result. */
+static int stop(struct stk_decoder *decoder, int result)
 {
-    int result = read_header(decoder, bytes, size, 0, out);
     if (decoder->jpeg) {
         stk_jpeg_stop(decoder->jpeg);
     }
     return result;
+}
+
+int stk_decode_examine(struct stk_decoder *decoder, const void *bytes, size_t size,
+                       struct stk_jpeg_info *out)
+{
+    return stop(decoder, read_header(decoder, bytes, size, 0, out));
 }
 
 /* `straight`: libjpeg makes the pixels, grey ones too. */
@@ -187,13 +217,7 @@ int stk_decode(struct stk_decoder *decoder, const void *bytes, size_t size,
 {
     struct stk_jpeg_info info;
     int result = read_header(decoder, bytes, size, plan->end, &info);
-    if (!result) {
-        result = decode(decoder, &info, plan, target);
-    }
-    if (decoder->jpeg) {
-        stk_jpeg_stop(decoder->jpeg);
-    }
-    return result;
+    return stop(decoder, result ? result : decode(decoder, &info, plan, target));
 }
 
 int stk_decode_keep(struct stk_decoder *decoder, const void *bytes, size_t size,
@@ -210,10 +234,7 @@ int stk_decode_keep(struct stk_decoder *decoder, const void *bytes, size_t size,
     if (!result) {
         *out = stk_jpeg_form(decoder->jpeg);
     }
-    if (decoder->jpeg) {
-        stk_jpeg_stop(decoder->jpeg);
-    }
-    return result;
+    return stop(decoder, result);
 }
 
 int stk_decode_form(struct stk_decoder *decoder, const void *data, size_t bytes,
@@ -222,13 +243,7 @@ int stk_decode_form(struct stk_decoder *decoder, const void *data, size_t bytes,
     struct stk_jpeg_info info;
     int result = need_jpeg(decoder);
     result = result ? result : stk_jpeg_header_of_form(decoder->jpeg, data, bytes, &info);
-    if (!result) {
-        result = decode(decoder, &info, plan, target);
-    }
-    if (decoder->jpeg) {
-        stk_jpeg_stop(decoder->jpeg);
-    }
-    return result;
+    return stop(decoder, result ? result : decode(decoder, &info, plan, target));
 }
 
 int stk_decode_examine_form(const void *data, size_t bytes, struct stk_form_source *out)
@@ -276,4 +291,18 @@ int stk_transform(struct stk_decoder *decoder, const struct stk_image *image,
     }
     emit.clear_fourth = geometry.resized && (image->channels != 4 || image->unused);
     return stk_passes_run(&passes, &rows, &emit);
+}
+
+void stk_decode_table(float table[256], const float *mean, const float *std)
+{
+    for (int i = 0; i < 256; i++) {
+        float value = (float)i / 255.0f;
+        if (mean) {
+            value -= *mean;
+        }
+        if (std) {
+            value /= *std;
+        }
+        table[i] = value;
+    }
 }

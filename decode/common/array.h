@@ -1,4 +1,5 @@
-/* Memory for one purpose. It grows and stays; its contents do not survive a growth. */
+/* Memory for one purpose, aligned to 64 bytes. It grows and stays; its contents do not survive a
+ * growth. */
 #pragma once
 
 #include <stddef.h>
@@ -13,8 +14,9 @@ struct stk_array {
 static inline void *stk_array_get(struct stk_array *array, size_t bytes)
 {
     if (array->bytes < bytes) {
+        bytes = (bytes + 63) & ~(size_t)63;
         free(array->data);
-        array->data = malloc(bytes);
+        array->data = aligned_alloc(64, bytes);
         array->bytes = array->data ? bytes : 0;
     }
     return array->data;

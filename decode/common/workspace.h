@@ -1,7 +1,7 @@
 /* The kernels and the scratch memory that the steps of one decoder share. */
 #pragma once
 
-#include <stddef.h>
+#include "decode/common/array.h"
 
 struct stk_kernels; /* decode/kernels/kernels.h */
 
@@ -19,15 +19,21 @@ enum stk_scratch {
 
 struct stk_workspace {
     const struct stk_kernels *kernels;
-    struct {
-        void *data;
-        size_t bytes;
-    } scratch[STK_SCRATCH_COUNT];
+    struct stk_array scratch[STK_SCRATCH_COUNT];
 };
 
-/* Returns at least so many bytes, aligned to 64, or NULL if there is no memory. They are valid
- * until the next call for `which`. */
-void *stk_workspace_get(struct stk_workspace *workspace, enum stk_scratch which, size_t bytes);
+/* Returns at least so many bytes, or NULL if there is no memory. They are valid until the next call
+ * for `which`. */
+static inline void *stk_workspace_get(struct stk_workspace *workspace, enum stk_scratch which,
+                                      size_t bytes)
+{
+    return stk_array_get(&workspace->scratch[which], bytes);
+}
 
 /* Frees all scratch memory. */
-void stk_workspace_free(struct stk_workspace *workspace);
+static inline void stk_workspace_free(struct stk_workspace *workspace)
+{
+    for (int i = 0; i < STK_SCRATCH_COUNT; i++) {
+        stk_array_free(&workspace->scratch[i], 0);
+    }
+}
