@@ -107,26 +107,20 @@ INNER void make(enum filter filter, uint8_t *out, const uint8_t *above, const ui
 }
 
 /* Each filter and each size of a pixel gets a loop of its own. */
+#define TAKE_BACK(filter)                                                                          \
+    case filter:                                                                                   \
+        make(filter, out, above, filtered + 1, pixels, pixel_bytes);                               \
+        return true
+
 bool stk_unfilter(uint8_t *out, const uint8_t *above, const uint8_t *filtered, size_t pixels,
                   uint32_t pixel_bytes)
 {
-    const uint8_t *in = filtered + 1;
     switch (filtered[0]) {
-    case NONE:
-        make(NONE, out, above, in, pixels, pixel_bytes);
-        return true;
-    case SUB:
-        make(SUB, out, above, in, pixels, pixel_bytes);
-        return true;
-    case UP:
-        make(UP, out, above, in, pixels, pixel_bytes);
-        return true;
-    case AVERAGE:
-        make(AVERAGE, out, above, in, pixels, pixel_bytes);
-        return true;
-    case PAETH:
-        make(PAETH, out, above, in, pixels, pixel_bytes);
-        return true;
+        TAKE_BACK(NONE);
+        TAKE_BACK(SUB);
+        TAKE_BACK(UP);
+        TAKE_BACK(AVERAGE);
+        TAKE_BACK(PAETH);
     default:
         return false;
     }
