@@ -46,10 +46,12 @@ static inline int stk_value_of(unsigned bits, unsigned size)
  */
 bool stk_code_make(struct stk_code *code, const uint8_t *lengths, const uint8_t *symbols, bool dc);
 
-/* Returns the symbol at the beginning of 16 bits, and how many of them it takes; -1: none. */
-static inline int stk_code_read(const struct stk_code *code, uint32_t bits, unsigned *length)
+/* Returns the symbol at the beginning of 16 bits, and how many of them it takes: `least` or more.
+ * Returns -1 if there is none. */
+static inline int stk_code_read(const struct stk_code *code, uint32_t bits, unsigned least,
+                                unsigned *length)
 {
-    unsigned l = 1;
+    unsigned l = least;
     while (l <= STK_CODE_LONGEST && bits >= code->limit[l]) {
         l++;
     }

@@ -39,7 +39,7 @@ bool stk_cursor_symbol(struct stk_cursor *cursor)
     int symbol = (int)stk_value_table_size(pair, cursor->table); /* its code was read before */
     if (symbol == 0) {
         symbol = stk_code_read(position == 0 ? &pair->dc : &pair->ac,
-                               (uint32_t)(window >> (64 - STK_CODE_LONGEST)), &length);
+                               (uint32_t)(window >> (64 - STK_CODE_LONGEST)), 1, &length);
     }
     if (symbol < 0) {
         return false;

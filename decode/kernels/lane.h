@@ -54,3 +54,28 @@ STK_LANE_INLINE bool stk_lane_symbol(struct stk_lane *lane, struct stk_cursor *c
     stk_lane_enter(lane, cursor);
     return read;
 }
+
+/* Does something for each of `count` lanes, by its number. Compilers keep lanes in registers only
+ * if each is a variable of its own, so the code for each is written out. */
+#define STK_EACH_LANE(act)                                                                         \
+    do {                                                                                           \
+        act(&a, 0);                                                                                \
+        if (count > 1) {                                                                           \
+            act(&b, 1);                                                                            \
+        }                                                                                          \
+        if (count > 2) {                                                                           \
+            act(&c, 2);                                                                            \
+        }                                                                                          \
+        if (count > 3) {                                                                           \
+            act(&d, 3);                                                                            \
+        }                                                                                          \
+    } while (0)
+#define STK_ENTER(lane, number)  stk_lane_enter(lane, cursors[number])
+#define STK_REFILL(lane, number) stk_lane_refill(lane)
+
+/* Calls an inline function with a number of lanes that the compiler knows. */
+#define STK_RUN_LANES(run, cursors, count)                                                         \
+    ((count) == 1   ? run(cursors, 1)                                                              \
+     : (count) == 2 ? run(cursors, 2)                                                              \
+     : (count) == 3 ? run(cursors, 3)                                                              \
+                    : run(cursors, 4))

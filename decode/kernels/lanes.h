@@ -63,11 +63,8 @@ STK_LANE_INLINE bool stk_lane_goes_on(const struct stk_lane *lane, const struct 
     return (int)(lane->in < cursor->in_end) & (int)(lane->masks < cursor->masks_end);
 }
 
-/*
- * Does one step of each lane. Returns the number of the lane that cannot read on, or -1. Compilers
- * keep lanes in registers only if each is a variable of its own, so the code for each is written
- * out. `count` is a constant after inlining, and absent lanes cost nothing.
- */
+/* Does one step of each lane. Returns the number of the lane that cannot read on, or -1. `count` is
+ * a constant after inlining, and absent lanes cost nothing. */
 STK_LANE_INLINE int stk_lanes_step(struct stk_lane *a, struct stk_lane *b, struct stk_lane *c,
                                    struct stk_lane *d, struct stk_cursor *const *cursors,
                                    unsigned count)
@@ -84,21 +81,8 @@ STK_LANE_INLINE int stk_lanes_step(struct stk_lane *a, struct stk_lane *b, struc
     return count > 3 && !stk_lane_step(d, cursors[3]) ? 3 : -1;
 }
 
-#define STK_EACH_LANE(act)                                                                         \
-    do {                                                                                           \
-        act(&a, cursors[0]);                                                                       \
-        if (count > 1) {                                                                           \
-            act(&b, cursors[1]);                                                                   \
-        }                                                                                          \
-        if (count > 2) {                                                                           \
-            act(&c, cursors[2]);                                                                   \
-        }                                                                                          \
-        if (count > 3) {                                                                           \
-            act(&d, cursors[3]);                                                                   \
-        }                                                                                          \
-    } while (0)
-#define STK_REFILL(lane, cursor)    stk_lane_refill(lane)
-#define STK_CAN_GO_ON(lane, cursor) go_on &= stk_lane_goes_on(lane, cursor)
+#define STK_LEAVE(lane, number)     stk_lane_leave(lane, cursors[number])
+#define STK_CAN_GO_ON(lane, number) go_on &= stk_lane_goes_on(lane, cursors[number])
 #define STK_STEP_ALL                                                                               \
     if ((stopped = stk_lanes_step(&a, &b, &c, &d, cursors, count)) >= 0) {                         \
         break;                                                                                     \
@@ -109,7 +93,7 @@ STK_LANE_INLINE int stk_lanes_run(struct stk_cursor *const *cursors, const unsig
     struct stk_lane a, b, c, d;
     int stopped = -1;
     bool go_on = true;
-    STK_EACH_LANE(stk_lane_enter);
+    STK_EACH_LANE(STK_ENTER);
     for (;;) {
         STK_EACH_LANE(STK_CAN_GO_ON);
         if (!go_on) {
@@ -124,20 +108,6 @@ STK_LANE_INLINE int stk_lanes_run(struct stk_cursor *const *cursors, const unsig
             STK_STEP_ALL
         }
     }
-    STK_EACH_LANE(stk_lane_leave);
+    STK_EACH_LANE(STK_LEAVE);
     return stopped;
-}
-
-STK_LANE_INLINE int stk_lanes_lockstep(struct stk_cursor *const *cursors, unsigned count)
-{
-    switch (count) {
-    case 1:
-        return stk_lanes_run(cursors, 1);
-    case 2:
-        return stk_lanes_run(cursors, 2);
-    case 3:
-        return stk_lanes_run(cursors, 3);
-    default:
-        return stk_lanes_run(cursors, 4);
-    }
 }

@@ -33,7 +33,7 @@ STK_LANE_INLINE uint64_t stk_shift_left(uint64_t word, uint64_t count)
 
 int stk_plain_lockstep(struct stk_cursor *const *cursors, unsigned count)
 {
-    return stk_lanes_lockstep(cursors, count);
+    return STK_RUN_LANES(stk_lanes_run, cursors, count);
 }
 
 unsigned stk_plain_expand(int16_t block[64], uint64_t mask, const int8_t *values)

@@ -38,5 +38,5 @@ STK_LANE_INLINE uint64_t stk_shift_left(uint64_t word, uint64_t count)
 
 TARGET int stk_bmi2_lockstep(struct stk_cursor *const *cursors, unsigned count)
 {
-    return stk_lanes_lockstep(cursors, count);
+    return STK_RUN_LANES(stk_lanes_run, cursors, count);
 }

@@ -144,14 +144,7 @@ INLINE int long_symbol(const struct stk_lane *lane, unsigned *length)
     const struct stk_tables_pair *pair = lane->slot->pair;
     const struct stk_code *code = lane->state & STK_ENTRY_POSITION ? &pair->ac : &pair->dc;
     uint32_t bits = (uint32_t)(lane->window >> (64 - STK_CODE_LONGEST));
-    unsigned l = STK_TABLE_BITS + 1;
-    while (l <= STK_CODE_LONGEST && bits >= code->limit[l]) {
-        l++;
-    }
-    *length = l;
-    return l > STK_CODE_LONGEST
-               ? -1
-               : code->symbols[(int32_t)(bits >> (STK_CODE_LONGEST - l)) + code->offset[l]];
+    return stk_code_read(code, bits, STK_TABLE_BITS + 1, length);
 }
 
 /* Reads a value behind a code of so many bits, and notes it. */
@@ -226,23 +219,7 @@ INLINE void leave(const struct stk_lane *lane, struct stk_cursor *cursor)
     cursor->in = lane->in;
 }
 
-/* Compilers keep lanes in registers only if each is a variable of its own. */
-#define EACH_LANE(act)                                                                             \
-    do {                                                                                           \
-        act(&a, 0);                                                                                \
-        if (count > 1) {                                                                           \
-            act(&b, 1);                                                                            \
-        }                                                                                          \
-        if (count > 2) {                                                                           \
-            act(&c, 2);                                                                            \
-        }                                                                                          \
-        if (count > 3) {                                                                           \
-            act(&d, 3);                                                                            \
-        }                                                                                          \
-    } while (0)
-#define ENTER(lane, number)   stk_lane_enter(lane, cursors[number])
 #define LEAVE(lane, number)   leave(lane, cursors[number])
-#define REFILL(lane, number)  stk_lane_refill(lane)
 #define GOES_ON(lane, number) goes_on &= (lane)->in < cursors[number]->in_end
 #define HAS_ROOM(lane, number)                                                                     \
     notes[number].from = 0;                                                                        \
@@ -262,38 +239,29 @@ INLINE int run(struct stk_cursor *const *cursors, const unsigned count)
     int stopped = -1;
     bool goes_on = true;
     unsigned at = 0;
-    EACH_LANE(ENTER);
-    EACH_LANE(HAS_ROOM);
+    STK_EACH_LANE(STK_ENTER);
+    STK_EACH_LANE(HAS_ROOM);
     while (goes_on) {
         for (at = 0; at < NOTES;) {
-            EACH_LANE(GOES_ON);
+            STK_EACH_LANE(GOES_ON);
             if (!goes_on) {
                 break;
             }
-            EACH_LANE(REFILL);
+            STK_EACH_LANE(STK_REFILL);
             for (unsigned i = 0; i < STK_REFILL_STEPS; i++, at++) {
-                EACH_LANE(STEP);
+                STK_EACH_LANE(STEP);
             }
         }
     write:
-        EACH_LANE(WRITE);
-        EACH_LANE(HAS_ROOM);
+        STK_EACH_LANE(WRITE);
+        STK_EACH_LANE(HAS_ROOM);
         goes_on &= stopped < 0;
     }
-    EACH_LANE(LEAVE);
+    STK_EACH_LANE(LEAVE);
     return stopped;
 }
 
 TARGET int stk_avx512_lockstep(struct stk_cursor *const *cursors, unsigned count)
 {
-    switch (count) {
-    case 1:
-        return run(cursors, 1);
-    case 2:
-        return run(cursors, 2);
-    case 3:
-        return run(cursors, 3);
-    default:
-        return run(cursors, 4);
-    }
+    return STK_RUN_LANES(run, cursors, count);
 }
