@@ -135,7 +135,8 @@ typedef const uint8_t *stk_skip(const uint8_t *at, const uint8_t *end);
 
 struct stk_kernels {
     const char *name;
-    /* Converts plain weights to this table's order; up to four more may be read and written. */
+    /* Converts plain weights to this table's order; up to four more may be read and written. NULL:
+     * that is the plain one. */
     void (*pack)(struct stk_weights *weights, size_t count);
     /*
      * Makes STK_ROWS_TOGETHER rows, which share what it costs to load a weight. Each `out` gets

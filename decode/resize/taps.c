@@ -263,7 +263,9 @@ int stk_taps_make(struct stk_workspace *workspace, enum stk_scratch where,
     for (uint32_t slot = 0; slot < axis->outputs && !result; slot++) {
         result = store_weights(&work, &out->taps, slot);
     }
-    pack(work.weights, count);
+    if (pack) {
+        pack(work.weights, count);
+    }
     for (uint32_t o = 0; o < axis->outputs; o++) {
         work.first[o] -= out->origin;
     }

@@ -4,12 +4,6 @@
 
 #include <arm_neon.h>
 
-static void pack(struct stk_weights *weights, size_t count)
-{
-    (void)weights;
-    (void)count;
-}
-
 /* Sixteen bytes as four times four words. */
 struct words {
     int32x4_t part[4];
@@ -140,7 +134,6 @@ const struct stk_kernels stk_kernels_neon = {
     .skip = stk_plain_skip,
     .form = &stk_form_neon,
     .name = "neon",
-    .pack = pack,
     .horizontal = horizontal,
     .vertical = vertical,
     .float_columns = stk_plain_float_columns,

@@ -7,12 +7,6 @@
 #define CHUNK 256
 #define STRIP ((size_t)64) /* bytes: 16 pixels, to which lines are padded */
 
-static void pack(struct stk_weights *weights, size_t count)
-{
-    (void)weights;
-    (void)count;
-}
-
 /* Rounded, and cut to a byte. The sum wraps as the reference's does on every machine in use. */
 static uint8_t byte_of(uint32_t sum)
 {
@@ -182,7 +176,6 @@ const uint8_t *stk_plain_skip(const uint8_t *at, const uint8_t *end)
 
 const struct stk_kernels stk_kernels_c = {
     .name = "c",
-    .pack = pack,
     .horizontal = horizontal,
     .vertical = vertical,
     .float_columns = stk_plain_float_columns,

@@ -158,7 +158,7 @@ TARGET void stk_avx2_widen(uint8_t *out, const uint8_t *in, size_t pixels)
 }
 
 /* Eight pixels a step; 24 bytes of the 32 that are written count. */
-TARGET void stk_avx2_rgb(uint8_t *out, const uint8_t *line, size_t pixels)
+TARGET static void rgb(uint8_t *out, const uint8_t *line, size_t pixels)
 {
     const __m256i drop = _mm256_broadcastsi128_si256(
         _mm_setr_epi8(0, 1, 2, 4, 5, 6, 8, 9, 10, 12, 13, 14, -1, -1, -1, -1));
@@ -171,7 +171,7 @@ TARGET void stk_avx2_rgb(uint8_t *out, const uint8_t *line, size_t pixels)
     stk_plain_rgb(out + 3 * p, line + 4 * p, pixels - p);
 }
 
-TARGET void stk_avx2_planes(uint8_t *const out[3], const uint8_t *line, size_t pixels)
+TARGET static void planes(uint8_t *const out[3], const uint8_t *line, size_t pixels)
 {
     const __m256i sort = _mm256_broadcastsi128_si256(
         _mm_setr_epi8(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15));
@@ -263,14 +263,14 @@ INLINE void three_planes(float *const out[3], const uint8_t *line, size_t pixels
     stk_plain_float_planes(rest, line + 4 * p, pixels - p, tables);
 }
 
-TARGET void stk_avx2_float_planes(float *const out[3], const uint8_t *line, size_t pixels,
-                                  const struct stk_tables *tables)
+TARGET static void float_planes(float *const out[3], const uint8_t *line, size_t pixels,
+                                const struct stk_tables *tables)
 {
     three_planes(out, line, pixels, tables, false);
 }
 
-TARGET void stk_avx2_streamed_planes(float *const out[3], const uint8_t *line, size_t pixels,
-                                     const struct stk_tables *tables)
+TARGET static void streamed_planes(float *const out[3], const uint8_t *line, size_t pixels,
+                                   const struct stk_tables *tables)
 {
     three_planes(out, line, pixels, tables, true);
 }
@@ -284,7 +284,7 @@ INLINE void put_half(int16_t *out, __m256i bytes)
                         _mm256_cvtepi8_epi16(_mm256_extracti128_si256(bytes, 1)));
 }
 
-TARGET unsigned stk_avx2_expand(int16_t block[64], uint64_t mask, const int8_t *values)
+TARGET static unsigned expand(int16_t block[64], uint64_t mask, const int8_t *values)
 {
     struct stk_values bytes = stk_avx2_values(mask, values);
     put_half(block, bytes.upper);
@@ -292,7 +292,7 @@ TARGET unsigned stk_avx2_expand(int16_t block[64], uint64_t mask, const int8_t *
     return (unsigned)_mm_popcnt_u64(mask);
 }
 
-TARGET const uint8_t *stk_avx2_skip(const uint8_t *at, const uint8_t *end)
+TARGET static const uint8_t *skip(const uint8_t *at, const uint8_t *end)
 {
     while (end - at > 32) {
         __m256i ends = _mm256_cmpeq_epi8(load(at + 1), _mm256_setzero_si256());
@@ -306,15 +306,17 @@ TARGET const uint8_t *stk_avx2_skip(const uint8_t *at, const uint8_t *end)
     return at;
 }
 
+/* Entries that the tables for AVX2 and VNNI share. */
+#define SHARED                                                                                     \
+    .lockstep = stk_bmi2_lockstep, .expand = expand, .pass = stk_bmi2_pass, .skip = skip,          \
+    .take = stk_bmi2_take, .idct = stk_avx2_idct, .colour = stk_avx2_colour,                       \
+    .form = &stk_form_avx2, .float_columns = stk_avx2_float_columns,                               \
+    .float_rows = stk_avx2_float_rows, .widen = stk_avx2_widen, .rgb = rgb, .planes = planes,      \
+    .float_rgb = stk_plain_float_rgb, .float_planes = float_planes,                                \
+    .streamed_planes = streamed_planes
+
 const struct stk_kernels stk_kernels_avx2 = {
-    .lockstep = stk_bmi2_lockstep,
-    .expand = stk_avx2_expand,
-    .pass = stk_bmi2_pass,
-    .skip = stk_avx2_skip,
-    .take = stk_bmi2_take,
-    .idct = stk_avx2_idct,
-    .colour = stk_avx2_colour,
-    .form = &stk_form_avx2,
+    SHARED,
     .name = "avx2",
     .pack = pack,
     .horizontal = horizontal,
@@ -322,12 +324,12 @@ const struct stk_kernels stk_kernels_avx2 = {
     .pack_short = stk_avx2_pack_short,
     .horizontal_short = stk_avx2_horizontal_short,
     .vertical_short = stk_avx2_vertical_short,
-    .float_columns = stk_avx2_float_columns,
-    .float_rows = stk_avx2_float_rows,
-    .widen = stk_avx2_widen,
-    .rgb = stk_avx2_rgb,
-    .planes = stk_avx2_planes,
-    .float_rgb = stk_plain_float_rgb,
-    .float_planes = stk_avx2_float_planes,
-    .streamed_planes = stk_avx2_streamed_planes,
+};
+
+const struct stk_kernels stk_kernels_vnni = {
+    SHARED,
+    .name = "vnni",
+    .pack = stk_vnni_pack,
+    .horizontal = stk_vnni_horizontal,
+    .vertical = stk_vnni_vertical,
 };

@@ -13,15 +13,13 @@
 /* Without it gcc -O2 would keep arrays of vectors in memory. */
 #define UNROLLED _Pragma("GCC unroll 8")
 
-/* The functions of the table in AVX2 that another table has, too: see struct stk_kernels. */
-void stk_avx2_rgb(uint8_t *out, const uint8_t *line, size_t pixels);
-void stk_avx2_planes(uint8_t *const out[3], const uint8_t *line, size_t pixels);
-void stk_avx2_float_planes(float *const out[3], const uint8_t *line, size_t pixels,
-                           const struct stk_tables *tables);
-void stk_avx2_streamed_planes(float *const out[3], const uint8_t *line, size_t pixels,
-                              const struct stk_tables *tables);
-unsigned stk_avx2_expand(int16_t block[64], uint64_t mask, const int8_t *values);
-stk_skip stk_avx2_skip;
+/* The passes of the table for VNNI: see struct stk_kernels. */
+void stk_vnni_pack(struct stk_weights *weights, size_t count);
+void stk_vnni_horizontal(uint8_t *const *out, const uint8_t *const *in,
+                         const struct stk_taps *taps);
+void stk_vnni_vertical(uint8_t *out, const uint8_t *const *rows, const struct stk_weights *weights,
+                       uint32_t groups, size_t pixels);
+
 stk_idct stk_avx2_idct;
 stk_colour stk_avx2_colour;
 

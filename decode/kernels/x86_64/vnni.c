@@ -14,7 +14,7 @@
 #define INLINE   static inline __attribute__((target(FEATURES), always_inline))
 
 /* Four bytes of the parts worth 1 << 16, then 1 << 8, then 1. */
-TARGET static void pack(struct stk_weights *weights, size_t count)
+TARGET void stk_vnni_pack(struct stk_weights *weights, size_t count)
 {
     const __m128i half = _mm_set1_epi32(0x8080);
     const __m128i sort = _mm_setr_epi8(2, 6, 10, 14, 1, 5, 9, 13, 0, 4, 8, 12, -1, -1, -1, -1);
@@ -119,8 +119,8 @@ INLINE void horizontal_rows(uint8_t *const *out, const uint8_t *const *in,
 }
 
 /* With the number of groups known to the compiler where that pays. */
-TARGET static void horizontal(uint8_t *const *out, const uint8_t *const *in,
-                              const struct stk_taps *taps)
+TARGET void stk_vnni_horizontal(uint8_t *const *out, const uint8_t *const *in,
+                                const struct stk_taps *taps)
 {
     if (taps->groups == 1) {
         horizontal_rows(out, in, taps, 1);
@@ -193,8 +193,8 @@ INLINE void weigh_rows(uint8_t *out, const uint8_t *const *rows, const struct st
     }
 }
 
-TARGET static void vertical(uint8_t *out, const uint8_t *const *rows,
-                            const struct stk_weights *weights, uint32_t groups, size_t pixels)
+TARGET void stk_vnni_vertical(uint8_t *out, const uint8_t *const *rows,
+                              const struct stk_weights *weights, uint32_t groups, size_t pixels)
 {
     if (groups == 1) {
         weigh_rows(out, rows, weights, 1, pixels);
@@ -202,26 +202,3 @@ TARGET static void vertical(uint8_t *out, const uint8_t *const *rows,
         weigh_rows(out, rows, weights, groups, pixels);
     }
 }
-
-const struct stk_kernels stk_kernels_vnni = {
-    .name = "vnni",
-    .pack = pack,
-    .horizontal = horizontal,
-    .vertical = vertical,
-    .float_columns = stk_avx2_float_columns,
-    .float_rows = stk_avx2_float_rows,
-    .widen = stk_avx2_widen,
-    .rgb = stk_avx2_rgb,
-    .planes = stk_avx2_planes,
-    .float_rgb = stk_plain_float_rgb,
-    .float_planes = stk_avx2_float_planes,
-    .streamed_planes = stk_avx2_streamed_planes,
-    .lockstep = stk_bmi2_lockstep,
-    .expand = stk_avx2_expand,
-    .pass = stk_bmi2_pass,
-    .skip = stk_avx2_skip,
-    .form = &stk_form_avx2,
-    .take = stk_bmi2_take,
-    .idct = stk_avx2_idct,
-    .colour = stk_avx2_colour,
-};
