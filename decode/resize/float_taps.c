@@ -79,22 +79,6 @@ static void weigh(struct float_work *work, uint32_t slot, float center)
     }
 }
 
-/* Finds the inputs that all windows together cover. First inputs count from there then. */
-static void set_origin(struct float_work *work, struct stk_float_axis_taps *out)
-{
-    uint32_t begin = work->axis->size, end = 0, outputs = work->axis->outputs;
-    for (uint32_t o = 0; o < outputs; o++) {
-        uint32_t last = work->first[o] + work->lengths[o];
-        begin = work->first[o] < begin ? work->first[o] : begin;
-        end = last > end ? last : end;
-    }
-    for (uint32_t o = 0; o < outputs; o++) {
-        work->first[o] -= begin;
-    }
-    out->origin = begin;
-    out->used = end - begin;
-}
-
 int stk_float_taps_make(struct stk_workspace *workspace, enum stk_scratch where,
                         const struct stk_axis *axis, struct stk_float_axis_taps *out)
 {
@@ -111,7 +95,10 @@ int stk_float_taps_make(struct stk_workspace *workspace, enum stk_scratch where,
     if (result) {
         return result;
     }
-    set_origin(&work, out);
+    out->inputs = stk_taps_inputs(work.first, work.lengths, axis->outputs);
+    for (uint32_t o = 0; o < axis->outputs; o++) {
+        work.first[o] -= out->inputs.origin;
+    }
     out->taps = (struct stk_float_taps){axis->outputs, work.longest, work.first, work.lengths,
                                         work.weights};
     return STK_DECODE_OK;

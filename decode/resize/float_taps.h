@@ -6,8 +6,8 @@
 #include "decode/resize/taps.h"
 
 struct stk_float_axis_taps {
-    struct stk_float_taps taps; /* first[] counts from `origin` */
-    uint32_t origin, used;      /* the inputs that count: `used` of them from `origin` on */
+    struct stk_float_taps taps; /* first[] counts from the origin */
+    struct stk_inputs inputs;
 };
 
 /* Makes the taps of an axis. They are valid until the next call for that scratch memory. Returns

@@ -8,21 +8,12 @@ static size_t padded(size_t pixels)
     return (pixels + 3) & ~(size_t)3;
 }
 
-static uint32_t longest_of(const struct stk_float_taps *taps)
-{
-    uint32_t longest = 0;
-    for (uint32_t o = 0; o < taps->outputs; o++) {
-        longest = taps->lengths[o] > longest ? taps->lengths[o] : longest;
-    }
-    return longest;
-}
-
 static int make_rows(struct stk_floats *floats, struct stk_workspace *workspace)
 {
-    size_t aside = STK_ROWS_TOGETHER * FLOATS * (size_t)floats->x.used;
+    size_t aside = STK_ROWS_TOGETHER * FLOATS * (size_t)floats->x.inputs.used;
     size_t line = FLOATS * padded(floats->x.taps.outputs);
     floats->stride = line;
-    floats->ring_rows = longest_of(&floats->y.taps) + STK_ROWS_TOGETHER - 1;
+    floats->ring_rows = floats->y.inputs.longest + STK_ROWS_TOGETHER - 1;
     floats->ring =
         stk_workspace_get(workspace, STK_SCRATCH_RING, line * floats->ring_rows * sizeof(float));
     floats->aside = stk_workspace_get(workspace, STK_SCRATCH_LINES,
@@ -46,9 +37,9 @@ int stk_floats_prepare(struct stk_floats *floats, struct stk_workspace *workspac
     if (result) {
         return result;
     }
-    *region =
-        (struct stk_region){geometry->crop.left + floats->x.origin,
-                            geometry->crop.top + floats->y.origin, floats->x.used, floats->y.used};
+    *region = (struct stk_region){geometry->crop.left + floats->x.inputs.origin,
+                                  geometry->crop.top + floats->y.inputs.origin,
+                                  floats->x.inputs.used, floats->y.inputs.used};
     return make_rows(floats, workspace);
 }
 
@@ -70,7 +61,7 @@ static int take_rows(struct stk_floats *floats, struct stk_rows *rows)
     for (int i = 0; i < STK_ROWS_TOGETHER; i++) {
         out[i] = ring_row(floats, floats->taken + (size_t)(i < count ? i : count - 1));
     }
-    floats->kernels->float_columns(out, in, floats->x.used, floats->aside, &floats->x.taps);
+    floats->kernels->float_columns(out, in, floats->x.inputs.used, floats->aside, &floats->x.taps);
     floats->taken += (size_t)count;
     return STK_DECODE_OK;
 }

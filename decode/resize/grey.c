@@ -106,12 +106,8 @@ static void part(uint8_t *const lines[4], const uint8_t *in, size_t pixels)
 
 static const uint8_t *image_row(struct grey *grey)
 {
-    const struct stk_image *image = grey->image;
     const struct stk_region *region = &grey->passes.region;
-    size_t y = region->top + (size_t)grey->done++;
-    const uint8_t *row =
-        image->rows ? image->rows[y] : (const uint8_t *)image->data + y * image->row_bytes;
-    return row + region->left;
+    return stk_image_row(grey->image, region->top + (size_t)grey->done++) + region->left;
 }
 
 /* The next rows of the horizontal pass: BATCH of them, or fewer at the end. */
@@ -181,7 +177,7 @@ static int make_memory(struct grey *grey, struct stk_workspace *workspace)
     size_t x_line = stride_of(outputs), y_line = stride_of(grey->y_width);
     size_t mixed = stride_of(4 * (grey->x_width + passes->slack));
     size_t weighed = stride_of(4 * (outputs + 15));
-    passes->ring_rows = passes->geometry->pass_y ? passes->y.longest : 1;
+    passes->ring_rows = passes->geometry->pass_y ? passes->y.inputs.longest : 1;
     passes->ring_stride = y_line;
     passes->ring = stk_workspace_get(workspace, STK_SCRATCH_RING, passes->ring_rows * y_line);
     passes->pointers = stk_workspace_get(workspace, STK_SCRATCH_POINTERS,

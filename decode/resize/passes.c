@@ -16,14 +16,14 @@ int stk_passes_make_taps(struct stk_passes *passes, struct stk_workspace *worksp
     *region = geometry->crop;
     if (geometry->pass_x) {
         result = stk_taps_make(workspace, STK_SCRATCH_TAPS_X, &geometry->x, &passes->x);
-        region->left += passes->x.origin;
-        region->width = passes->x.used;
+        region->left += passes->x.inputs.origin;
+        region->width = passes->x.inputs.used;
         passes->slack = 4 * (size_t)passes->x.taps.groups;
     }
     if (geometry->pass_y && !result) {
         result = stk_taps_make(workspace, STK_SCRATCH_TAPS_Y, &geometry->y, &passes->y);
-        region->top += passes->y.origin;
-        region->height = passes->y.used;
+        region->top += passes->y.inputs.origin;
+        region->height = passes->y.inputs.used;
     }
     return result;
 }
@@ -37,7 +37,7 @@ static int make_rows(struct stk_passes *passes, struct stk_workspace *workspace)
     size_t line = stride_of(wide + passes->slack);
     bool narrow = geometry->pass_x && !geometry->vertical_first;
     passes->middle = narrow ? out : passes->region.width;
-    passes->ring_rows = geometry->pass_y ? passes->y.longest + STK_ROWS_TOGETHER - 1 : 1;
+    passes->ring_rows = geometry->pass_y ? passes->y.inputs.longest + STK_ROWS_TOGETHER - 1 : 1;
     passes->ring_stride = stride_of(passes->middle + (narrow ? 0 : passes->slack));
     passes->ring =
         stk_workspace_get(workspace, STK_SCRATCH_RING, passes->ring_stride * passes->ring_rows);

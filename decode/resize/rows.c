@@ -54,11 +54,6 @@ static void expand(const struct stk_rows *rows, uint8_t *out, const uint8_t *in)
     }
 }
 
-static const uint8_t *image_row(const struct stk_image *image, size_t y)
-{
-    return image->rows ? image->rows[y] : (const uint8_t *)image->data + y * image->row_bytes;
-}
-
 /* Returns true if a row of four bytes a pixel can be used in place: the bytes that may be read
  * behind its end lie in the next rows. */
 static bool can_stay(const struct stk_rows *rows, size_t y)
@@ -69,7 +64,7 @@ static bool can_stay(const struct stk_rows *rows, size_t y)
         return false;
     }
     for (size_t i = 1; i <= rows->below; i++) {
-        if (image_row(image, y + i) - image_row(image, y) != (ptrdiff_t)i * width) {
+        if (stk_image_row(image, y + i) - stk_image_row(image, y) != (ptrdiff_t)i * width) {
             return false;
         }
     }
@@ -80,7 +75,7 @@ static const uint8_t *next_of_image(struct stk_rows *rows, uint8_t *aside)
 {
     const struct stk_image *image = rows->image;
     size_t y = rows->region.top + (size_t)rows->done;
-    const uint8_t *row = image_row(image, y) + (size_t)rows->region.left * image->channels;
+    const uint8_t *row = stk_image_row(image, y) + (size_t)rows->region.left * image->channels;
     if (!can_stay(rows, y)) {
         expand(rows, aside, row);
         row = aside;

@@ -23,6 +23,12 @@ struct stk_rows {
     uint32_t done;                /* rows of the region that were given out */
 };
 
+/* Returns the beginning of an image's row. */
+static inline const uint8_t *stk_image_row(const struct stk_image *image, size_t y)
+{
+    return image->rows ? image->rows[y] : (const uint8_t *)image->data + y * image->row_bytes;
+}
+
 /* Opens a JPEG whose header was read. `slack`: pixels behind a row that may be read. */
 int stk_rows_open_jpeg(struct stk_rows *rows, struct stk_workspace *workspace,
                        struct stk_jpeg *jpeg, struct stk_region region, size_t slack);

@@ -183,19 +183,18 @@ static int store_weights(struct work *work, const struct stk_taps *taps, uint32_
     return STK_DECODE_OK;
 }
 
-/* Finds the inputs that all windows together cover. First inputs count from there later. */
-static void set_origin(struct work *work, struct stk_axis_taps *out)
+struct stk_inputs stk_taps_inputs(const uint32_t *first, const uint32_t *lengths, uint32_t outputs)
 {
-    uint32_t begin = work->axis->size, end = 0, outputs = work->axis->outputs;
-    out->longest = 1;
+    struct stk_inputs all = {.origin = UINT32_MAX, .longest = 1};
+    uint32_t end = 0;
     for (uint32_t o = 0; o < outputs; o++) {
-        uint32_t last = work->first[o] + (work->lengths[o] ? work->lengths[o] : 1);
-        begin = work->first[o] < begin ? work->first[o] : begin;
+        uint32_t last = first[o] + (lengths[o] ? lengths[o] : 1);
+        all.origin = first[o] < all.origin ? first[o] : all.origin;
         end = last > end ? last : end;
-        out->longest = work->lengths[o] > out->longest ? work->lengths[o] : out->longest;
+        all.longest = lengths[o] > all.longest ? lengths[o] : all.longest;
     }
-    out->origin = begin;
-    out->used = end - begin;
+    all.used = end - all.origin;
+    return all;
 }
 
 static void start_work(struct work *work, const struct stk_axis *axis)
@@ -248,11 +247,11 @@ int stk_taps_make(struct stk_workspace *workspace, enum stk_scratch where,
     work.is_short = work.all && kernels->pack_short;
     void (*pack)(struct stk_weights *, size_t) =
         work.is_short ? kernels->pack_short : kernels->pack;
-    set_origin(&work, out);
+    out->inputs = stk_taps_inputs(work.first, work.lengths, axis->outputs);
     out->taps = (struct stk_taps){
         .outputs = axis->outputs,
-        .groups = (out->longest + 3) / 4,
-        .last = (out->longest - 1) % 4 + 1,
+        .groups = (out->inputs.longest + 3) / 4,
+        .last = (out->inputs.longest - 1) % 4 + 1,
         .bits = work.is_short ? work.bits : 0,
         .first = work.first,
         .weights = work.weights,
@@ -267,7 +266,7 @@ int stk_taps_make(struct stk_workspace *workspace, enum stk_scratch where,
         pack(work.weights, count);
     }
     for (uint32_t o = 0; o < axis->outputs; o++) {
-        work.first[o] -= out->origin;
+        work.first[o] -= out->inputs.origin;
     }
     return result;
 }

@@ -19,12 +19,21 @@ struct stk_axis {
     bool is_torch; /* weights are rounded as torch's are: see taps.c */
 };
 
-struct stk_axis_taps {
-    struct stk_taps taps; /* first[] counts from `origin` */
-    const uint32_t *lengths;
-    uint32_t origin, used; /* the inputs that count: `used` of them from `origin` on */
-    uint32_t longest;      /* of the lengths */
+/* The inputs that count: `used` of them from `origin` on. */
+struct stk_inputs {
+    uint32_t origin, used;
+    uint32_t longest; /* of the lengths */
 };
+
+struct stk_axis_taps {
+    struct stk_taps taps; /* first[] counts from the origin */
+    const uint32_t *lengths;
+    struct stk_inputs inputs;
+};
+
+/* Finds the inputs that the windows of all outputs cover together. A window without inputs counts
+ * as one. */
+struct stk_inputs stk_taps_inputs(const uint32_t *first, const uint32_t *lengths, uint32_t outputs);
 
 /* Makes the taps of an axis. They are valid until the next call for that scratch memory. */
 int stk_taps_make(struct stk_workspace *workspace, enum stk_scratch where,
