@@ -83,7 +83,9 @@ def inputs(choose):
     image = picture(choose, choose.choice(("RGB",) * 6 + ("L", "RGBA")))
     size = image.size
     some = [other(choose, size) for _ in range(choose.choice((0, 0, 0, 1, 2)))]
-    target = {"boxes": boxes(choose, size), "labels": torch.tensor([1, 2, 3]), "some": some}
+    labels = torch.tensor([1, 2, 3])
+    more = {"weights": labels if choose.random() < 0.3 else torch.tensor([4, 5, 6])} if choose.random() < 0.3 else {}
+    target = {**more, "boxes": boxes(choose, size), "labels": labels, "some": some}
     return choose.choice((
         lambda: (image, target), lambda: (image, target), lambda: (image, target, *some), lambda: ((image, target),),
         lambda: (target, image), lambda: (Named(image, boxes(choose, size)),), lambda: ({"image": image, **target},),

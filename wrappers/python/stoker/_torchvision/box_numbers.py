@@ -7,14 +7,18 @@ compared with those of torchvision's functions, once for each type of numbers.
 
 import array
 import itertools
+import struct
 import sys
 
 import torch
 
+from .. import _core
 from .._base import cache
 from . import boxes
 
 _SIDES = 4
+_CPU = torch.device("cpu")
+_CODES = {torch.float32: "f", torch.float64: "d", torch.int64: "q"}  # of struct
 
 # The test's boxes and canvases, (height, width).
 _NUMBERS = (-3.7, 0, 0.1, 2, 7, 33.3, 100)
@@ -40,9 +44,8 @@ class Boxes:
 
     __slots__ = ("like", "dtype", "numbers", "form", "canvas", "is_same", "is_shared")
 
-    def __init__(self, like):
-        """`like` is a BoundingBoxes that of() takes."""
-        plain = like.as_subclass(torch.Tensor)
+    def __init__(self, like, plain):
+        """`like` is a BoundingBoxes that of() takes, `plain` its tensor of torch's own class."""
         self.like, self.dtype = like, plain.dtype
         self.numbers = list(itertools.chain.from_iterable(plain.tolist()))  # of all boxes, one after the other
         if not all([-boxes.MOST < number < boxes.MOST for number in self.numbers]):
@@ -55,10 +58,15 @@ class Boxes:
     def of(cls, value):
         """Returns the boxes of a BoundingBoxes, or None if they are torchvision's to transform."""
         plain, canvas = value.as_subclass(torch.Tensor), value.canvas_size
-        is_fit = (plain.dtype in boxes.TYPES and plain.ndim == 2 and plain.shape[1] == _SIDES
-                  and 0 < len(plain) <= boxes.MOST_BOXES and plain.device.type == "cpu" and not plain.requires_grad
-                  and type(canvas) is tuple and len(canvas) == 2 and _is_proven(plain.dtype))
-        return cls(value) if is_fit else None
+        dtype, shape = plain.dtype, plain.shape
+        is_fit = (dtype in boxes.TYPES and len(shape) == 2 and shape[1] == _SIDES and 0 < shape[0] <= boxes.MOST_BOXES
+                  and plain.is_cpu and not plain.requires_grad and type(canvas) is tuple and len(canvas) == 2
+                  and _is_proven(dtype))
+        return cls(value, plain) if is_fit else None
+
+    def again(self):
+        """Returns the boxes as of() found them."""
+        return Boxes(self.like, self.like.as_subclass(torch.Tensor))
 
     def count(self):
         return len(self.numbers) // _SIDES
@@ -124,8 +132,11 @@ class Boxes:
         """Returns the tensor of torch's own class."""
         if self.is_shared:
             return self.like.as_subclass(torch.Tensor)
-        tensor = torch.empty((len(self.numbers) // _SIDES, _SIDES), dtype=self.dtype, device="cpu")
-        return torch.tensor(self.rows(), dtype=self.dtype, device="cpu") if self.numbers else tensor
+        tensor = torch.empty_strided((self.count(), _SIDES), (_SIDES, 1), dtype=self.dtype, device=_CPU)
+        if self.numbers:
+            values = struct.pack(f"{len(self.numbers)}{_CODES[self.dtype]}", *self.numbers)
+            _core.memory_at(tensor.data_ptr(), len(values))[:] = values
+        return tensor
 
     def wrapped(self):
         """Returns the BoundingBoxes."""
@@ -169,7 +180,7 @@ def _changes(form, canvas):
 
 
 def _is_same(value, change, argument, theirs):
-    ours = Boxes(value)
+    ours = Boxes(value, value.as_subclass(torch.Tensor))
     change(ours, argument)
     ours, theirs = ours.wrapped(), theirs(value)
     return (type(ours) is type(theirs) and ours.__dict__ == theirs.__dict__ and ours.dtype is theirs.dtype

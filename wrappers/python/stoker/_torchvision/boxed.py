@@ -23,25 +23,29 @@ _SIZE = 23, 31
 _TRIES = 8
 
 _parts = {}  # {Inspections: the _Part at their beginning, or None}
+_labels = {}  # {(getter, the structure's id, classes of the leaves): (structure, the label's place or None)}
 _proven = {}  # {(Inspections, the sample's structure, what its leaves are): true if the samples are torchvision's}
 
 
 class _Part:
     """Transforms that are done at once."""
 
-    __slots__ = ("count", "steps", "ending", "key", "is_pure", "getter")
+    __slots__ = ("count", "steps", "ending", "key", "is_pure", "getter", "noted")
 
     def __init__(self, found):
         self.steps = []  # (an image's step or None, what is done with boxes) of each that does not make the tensor
+        self.noted = ()  # the steps of images, if the plan of all of them shows what each has done
         self.ending = []  # the places of those that make it
         self.key = ()  # of the chain that they are (tensor_tail.py)
         self.getter = None  # the function that finds the labels, if boxes are dropped
         self.is_pure = False  # true if boxes lose their class at the end
-        for place, each in enumerate(found):
-            self.count = place  # transforms
-            if self.is_pure or not self._takes(each, place):
-                return
-        self.count = len(found)
+        self.count = 0  # transforms
+        while self.count < len(found) and not self.is_pure and self._takes(found[self.count], self.count):
+            self.count += 1
+        found = [step for step, _ in self.steps if step is not None]
+        flips = [step[1] for step in found if step[0] == _core.STEP_FLIP]
+        if len(flips) == len(set(flips)) and all([step[0] == _core.STEP_FLIP for step in found[1:]]):
+            self.noted = tuple(found)
 
     def _takes(self, each, place):
         """Adds an inspected transform, or returns false."""
@@ -77,7 +81,7 @@ def run(transforms, at, inputs):
         return None
     whole = inputs[0] if len(inputs) == 1 else inputs
     values, tree = tree_flatten(whole)
-    sample = _Sample.of(values, whole, part) if is_learned(tree) else None
+    sample = _Sample.of(values, whole, part, tree) if is_learned(tree) else None
     if sample is None or not _is_proven((found, id(tree)), part, transforms, sample, tree, len(inputs) == 1):
         return None
     return tree_unflatten(sample.outputs(part, transforms), tree), at + part.count
@@ -112,7 +116,7 @@ class _Sample:
         self.label = label  # the tensor of labels, or None
 
     @classmethod
-    def of(cls, values, whole, part):
+    def of(cls, values, whole, part, tree):
         """Returns the sample, or None if torchvision is to transform it."""
         kind = sys.modules["torchvision.tv_tensors"].BoundingBoxes
         image = place = None
@@ -126,7 +130,8 @@ class _Sample:
         if image is None:
             return None
         boxes = None if place is None else Boxes.of(values[place])
-        label = None if part.getter is None or boxes is None else _label_of(part.getter, whole, values, boxes.count())
+        label = None if part.getter is None or boxes is None else _label_of(
+            _label_place(part.getter, whole, values, tree), values, boxes.count())
         is_known = (place is None or boxes is not None and boxes.canvas == values[image].size[::-1]) and (
             part.getter is None or label is not None)
         return cls(values, image, place, boxes, label) if is_known else None
@@ -144,9 +149,12 @@ class _Sample:
         tail = tensor_tail.tail_of([transforms[at] for at in part.ending], 0, part.key, lazy.mode)
         beside = self.boxes
         outputs = list(self.values)
+        is_noted = part.noted and not (lazy._plan.filter or lazy._plan.flip)
+        if is_noted:
+            _note(lazy, part.noted)
         for step, change in part.steps:
             if step is not None:
-                _note(lazy, step, beside)
+                _step(lazy, step, beside, is_noted)
             elif change[0] == "convert" and beside is not None:
                 beside.converted(change[1])
             elif change[0] == "sanitize":
@@ -165,27 +173,50 @@ class _Sample:
                 outputs[place] = label.clone() if label is self.label else label
 
 
-def _note(lazy, step, beside):
-    flip = lazy._plan.flip
-    if lazy.note((step,)) != 1:
-        raise ValueError("this step is torchvision's")
+def _note(lazy, steps):
+    if lazy.note(steps) != len(steps):
+        raise ValueError("one of these steps is torchvision's")
+
+
+def _step(lazy, step, beside, is_noted):
+    """Does with the boxes what a step does with the image, and notes that, unless all steps are noted."""
+    flip = 0 if is_noted else lazy._plan.flip
+    if not is_noted:
+        _note(lazy, (step,))
     if beside is None:
         return
     if step[0] == _core.STEP_RESIZE:
         beside.resized(lazy.size[::-1])
-    elif lazy._plan.flip != flip:
+    elif (lazy._plan.flip ^ flip) & step[1]:
         beside.flipped(step[1])
 
 
-def _label_of(getter, whole, values, count):
-    """Returns the tensor of labels that SanitizeBoundingBoxes treats, or None if it is not certain."""
+def _label_of(place, values, count):
+    """Returns the tensor of labels at this place, or None if it is torchvision's to sanitize."""
+    label = None if place is None else values[place]
+    is_fit = (type(label) is torch.Tensor and label.shape == (count,) and label.is_cpu and label.layout is torch.strided
+              and label.is_contiguous() and not label.requires_grad)
+    return label if is_fit else None
+
+
+def _label_place(getter, whole, values, tree):
+    """Returns the place of the labels that SanitizeBoundingBoxes treats, or None if it is not certain. torchvision looks for
+    them in the sample's structure and classes."""
+    key = getter, id(tree), tuple(map(type, values))
+    if key not in _labels:
+        places = _label_places(getter, whole, values)
+        if len(places) > 1:
+            return None
+        cache.put(_labels, key, (tree, *places, None))
+    return _labels[key][1]
+
+
+def _label_places(getter, whole, values):
     try:
         label = getter(whole)
     except Exception:  # torchvision will raise it where it belongs
-        return None
-    is_fit = (type(label) is torch.Tensor and label.ndim == 1 and len(label) == count and label.device.type == "cpu"
-              and label.is_contiguous() and not label.requires_grad and label.layout is torch.strided)
-    return label if is_fit and any([value is label for value in values]) else None
+        return []
+    return [place for place, value in enumerate(values) if value is label]
 
 
 # ---- the comparison ----
@@ -214,7 +245,7 @@ def _is_same(part, transforms, sample, tree, is_one):
 
 
 def _is_once_the_same(part, transforms, values, sample, tree, is_one):
-    boxes = None if sample.boxes is None else Boxes(sample.boxes.like)
+    boxes = None if sample.boxes is None else sample.boxes.again()
     small = _Sample(values, sample.image, sample.place, boxes, sample.label)
     generator = torch._C.default_generator
     before = generator.get_state()
