@@ -65,6 +65,15 @@ static bool is_known(const struct request *request, const char *canonical)
     return false;
 }
 
+bool paths_cover(const struct request *request, const char *canonical)
+{
+    bool covers = false;
+    for (unsigned i = 0; i < request->count && !covers; i++) {
+        covers = stk_path_is_below(canonical, request->canonical[i]);
+    }
+    return covers;
+}
+
 static void keep(struct request *request, const char *path, const struct path_answer *answer)
 {
     char *canonical = must_copy(answer->canonical), *spelled = spell(path);

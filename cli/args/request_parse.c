@@ -390,10 +390,8 @@ static char *part_of(const struct request *request, const char *path)
         die("%s: %s: name a directory or file that is there", path,
             *path == '\0' ? "empty" : strerror(errno));
     }
-    for (unsigned i = 0; i < request->count; i++) {
-        if (stk_path_is_below(canonical, request->canonical[i])) {
-            return canonical;
-        }
+    if (paths_cover(request, canonical)) {
+        return canonical;
     }
     die("%s lies outside of %s, which --path or STOKER_PATHS names: name a path below it", path,
         request->spelled[0]);

@@ -277,10 +277,7 @@ static char *disk_of(const struct request *request, const char *variable)
     bool good = canonical != NULL && strlen(canonical) < STK_HOME_BYTES &&
                 statfs(canonical, &fs) == 0 && stk_local_is(&fs) && fs.f_type != TMPFS_MAGIC &&
                 access(canonical, W_OK) == 0 && stk_home_check_parent(canonical, NULL) == 0;
-    for (unsigned i = 0; good && i < request->count; i++) {
-        good = !stk_path_is_below(canonical, request->canonical[i]);
-    }
-    if (!good) {
+    if (!good || paths_cover(request, canonical)) {
         free(canonical);
         canonical = NULL;
     }

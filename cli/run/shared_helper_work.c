@@ -70,38 +70,23 @@ static bool is_sound(const struct stk_shared_request_spec *spec)
            strchr(spec->draft, '/') == NULL;
 }
 
-/* Opens the draft of a request. The names may mean other files to the requesting process, in a
- * mount namespace of its own, so the inode is compared. */
-static int open_draft(const struct stk_shared_request_spec *spec)
+/* Opens the draft of a request, or the entry. The names may mean other files to the requesting
+ * process, in a mount namespace of its own, so the inode is compared. */
+static int open_file(const struct stk_shared_request_spec *spec, bool draft)
 {
-    char name[STK_HOME_BYTES + STK_SHARED_REQUEST_DRAFT_BYTES + 8];
+    char name[STK_HOME_BYTES + STK_SHARED_REQUEST_PATH_BYTES + 8];
     struct stk_tier tier;
     struct stat stat_;
     if (!stk_tier_by_index(helper.catalogue, spec->tier, &tier)) {
         return -ENOENT;
     }
-    snprintf(name, sizeof name, "%s/fill/%s", tier.home, spec->draft);
-    int fd = stk_sys_open_nolinks(name, O_WRONLY | O_CLOEXEC | O_NONBLOCK);
-    if (fd >= 0 && (stk_sys_fstat(fd, &stat_) != 0 || !S_ISREG(stat_.st_mode) ||
-                    stat_.st_dev != spec->dev || stat_.st_ino != spec->ino)) {
-        stk_sys_close(fd);
-        return -ENOENT;
-    }
-    return fd;
-}
-
-static int open_entry(const struct stk_shared_request_spec *spec)
-{
-    char name[STK_HOME_BYTES + STK_SHARED_REQUEST_PATH_BYTES + 8];
-    struct stk_tier tier;
-    struct stat stat_;
-    if (!stk_tier_by_index(helper.catalogue, spec->tier, &tier) || lease_is_held(spec->ino)) {
-        return -ENOENT;
-    }
-    snprintf(name, sizeof name, "%s" STK_ENTRY_TREE "%s", tier.home, spec->path);
-    int fd = stk_sys_open_nolinks(name, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    if (fd >= 0 && (stk_sys_fstat(fd, &stat_) != 0 || !S_ISREG(stat_.st_mode) ||
-                    stat_.st_ino != spec->ino || (uint64_t)stat_.st_size != spec->bytes)) {
+    snprintf(name, sizeof name, "%s%s%s", tier.home, draft ? "/fill/" : STK_ENTRY_TREE,
+             draft ? spec->draft : spec->path);
+    int fd = stk_sys_open_nolinks(name, (draft ? O_WRONLY : O_RDONLY) | O_CLOEXEC | O_NONBLOCK);
+    bool same = fd >= 0 && stk_sys_fstat(fd, &stat_) == 0 && S_ISREG(stat_.st_mode) &&
+                stat_.st_ino == spec->ino &&
+                (draft ? stat_.st_dev == spec->dev : (uint64_t)stat_.st_size == spec->bytes);
+    if (fd >= 0 && !same) {
         stk_sys_close(fd);
         return -ENOENT;
     }
@@ -115,11 +100,6 @@ static struct shared_tier_entry entry_of(const struct stk_shared_request_spec *s
 
 /* ---- from there ---- */
 
-static bool is_want_of_room(int error)
-{
-    return error == -ENOSPC || error == -EDQUOT || error == -EROFS;
-}
-
 static enum stk_shared_request_answer answer_of(int error)
 {
     if (error == 0) {
@@ -129,7 +109,7 @@ static enum stk_shared_request_answer answer_of(int error)
         count(STK_SHARED_REQUESTS_DAMAGED, 1);
         return STK_SHARED_REQUEST_DAMAGED;
     }
-    if (error != -ENOENT && !is_want_of_room(error)) {
+    if (error != -ENOENT && !shared_tier_wants_room(error)) {
         note_error(false, error);
     }
     return STK_SHARED_REQUEST_NO;
@@ -150,7 +130,7 @@ static int copy_to(int draft, const struct stk_shared_request_spec *spec, uint64
 static enum stk_shared_request_answer fetch(const struct stk_shared_request_spec *spec,
                                             uint64_t *check)
 {
-    int draft = open_draft(spec);
+    int draft = open_file(spec, true);
     if (draft < 0) {
         return STK_SHARED_REQUEST_NO;
     }
@@ -204,7 +184,7 @@ static int put_there(const struct stk_shared_request_spec *spec, int entry)
     if (error != 0) {
         shared_tier_give_room(&helper.shared, spec->bytes);
     }
-    if (is_want_of_room(error)) {
+    if (shared_tier_wants_room(error)) {
         atomic_store(&helper.full_ns, stk_clock_boottime_ns());
     }
     return error;
@@ -212,7 +192,7 @@ static int put_there(const struct stk_shared_request_spec *spec, int entry)
 
 static void publish(const struct stk_shared_request_spec *spec)
 {
-    int entry = open_entry(spec);
+    int entry = lease_is_held(spec->ino) ? -ENOENT : open_file(spec, false);
     if (entry < 0) {
         return; /* its room was wanted for another entry */
     }
@@ -222,7 +202,7 @@ static void publish(const struct stk_shared_request_spec *spec)
         note_success(true);
         count(STK_SHARED_REQUESTS_PUBLISHED, 1);
         count(STK_SHARED_REQUESTS_PUBLISHED_BYTES, spec->bytes);
-    } else if (is_want_of_room(error)) {
+    } else if (shared_tier_wants_room(error)) {
         count(STK_SHARED_REQUESTS_FULL, 1);
     } else if (error != -EEXIST) {
         note_error(true, error);

@@ -12,6 +12,7 @@
 #include "cache/cache.h"
 #include "cache/origin/entry_name.h"
 #include "cache/run/shared_request.h"
+#include "cli/tiers/entries.h"
 #include "cli/tiers/shared_tier_names.h"
 
 #define FIRST_NS   STK_NS_PER_S /* short commands end before they cost the server anything */
@@ -83,11 +84,6 @@ static void look_at(struct sweep_walk *walk, int directory, const char *name, si
     }
 }
 
-static bool is_entry_name(const char *name)
-{
-    return strlen(name) > STK_ENTRY_DIGITS && name[STK_ENTRY_DIGITS] == ';';
-}
-
 static void walk_names(struct sweep_walk *walk, DIR *local, size_t length,
                        const struct shared_tier_names *there)
 {
@@ -96,7 +92,7 @@ static void walk_names(struct sweep_walk *walk, DIR *local, size_t length,
         const char *name = entry->d_name;
         int more = snprintf(walk->path + length, sizeof walk->path - length, "/%s", name);
         bool fits = more > 0 && length + (size_t)more < sizeof walk->path;
-        bool is_known = is_entry_name(name) && shared_tier_names_have(there, name);
+        bool is_known = entries_is_name(name) && shared_tier_names_have(there, name);
         if (fits && !stk_path_is_dots(name) && !is_known) {
             look_at(walk, dirfd(local), name, length + (size_t)more);
         }

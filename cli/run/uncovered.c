@@ -13,6 +13,7 @@
 #include "base/path.h"
 #include "base/sys.h"
 #include "cache/catalogue/home.h"
+#include "cli/args/covered_paths.h"
 #include "cli/os/descriptors.h"
 #include "cli/out/say.h"
 
@@ -119,11 +120,9 @@ static bool is_cache(const struct request *request, const char *path)
 
 static void add_file(const struct request *request, char *path)
 {
-    for (unsigned i = 0; i < request->count; i++) {
-        if (stk_path_is_below(path, request->canonical[i])) {
-            seen.below++;
-            return;
-        }
+    if (paths_cover(request, path)) {
+        seen.below++;
+        return;
     }
     char *leaf = strrchr(path, '/');
     if (is_code(path) || is_cache(request, path) || leaf == path) {
@@ -214,30 +213,24 @@ const struct uncovered *uncovered_read(void)
 
 static bool is_covered_name(const struct request *request, const char *absolute)
 {
-    for (unsigned i = 0; i < request->count; i++) {
-        if (stk_path_is_below(absolute, request->spelled[i]) ||
-            stk_path_is_below(absolute, request->canonical[i])) {
-            return true;
-        }
+    bool covered = paths_cover(request, absolute);
+    for (unsigned i = 0; i < request->count && !covered; i++) {
+        covered = stk_path_is_below(absolute, request->spelled[i]);
     }
-    return false;
+    return covered;
 }
 
 static bool leads_to_covered(const struct request *request, const char *name)
 {
-    bool leads = false;
     OWNED char *canonical = realpath(name, NULL);
-    for (unsigned i = 0; canonical != NULL && i < request->count; i++) {
-        leads = leads || stk_path_is_below(canonical, request->canonical[i]);
-    }
-    return leads;
+    return canonical != NULL && paths_cover(request, canonical);
 }
 
 /* Returns the argument as an absolute path, if it leads to a covered file by a name that is not
  * covered. Asks the origin nothing about covered names. */
 static char *as_other_name(const struct request *request, const char *argument)
 {
-    char *cwd = getcwd(NULL, 0);
+    OWNED char *cwd = getcwd(NULL, 0);
     char *absolute = argument[0] == '/' ? must_copy(argument)
                                         : must_format("%s/%s", cwd != NULL ? cwd : "", argument);
     bool other = *argument != '\0' && !is_covered_name(request, absolute) &&
@@ -246,7 +239,6 @@ static char *as_other_name(const struct request *request, const char *argument)
         free(absolute);
         absolute = NULL;
     }
-    free(cwd);
     return absolute;
 }
 

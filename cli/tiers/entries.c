@@ -35,7 +35,7 @@ struct root_search {
     char path[STK_HOME_BYTES + STK_PATH_BYTES + 8];
 };
 
-static bool is_entry(const char *name)
+bool entries_is_name(const char *name)
 {
     return strlen(name) > STK_ENTRY_DIGITS && name[STK_ENTRY_DIGITS] == ';';
 }
@@ -46,7 +46,7 @@ static bool is_of_root(int directory, DIR *names)
     bool found = faccessat(directory, STK_ENTRY_NOTE, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
     struct dirent *entry;
     while (!found && (entry = readdir(names)) != NULL) {
-        found = is_entry(entry->d_name) && entry->d_type != DT_DIR;
+        found = entries_is_name(entry->d_name) && entry->d_type != DT_DIR;
     }
     rewinddir(names);
     return found;
@@ -191,7 +191,7 @@ static void remove_versions(const char *directory, const char *leaf,
     struct dirent *entry;
     while (entries != NULL && (entry = readdir(entries)) != NULL) {
         const char *name = entry->d_name;
-        if (is_entry(name) && strcmp(name + STK_ENTRY_DIGITS + 1, leaf) == 0 &&
+        if (entries_is_name(name) && strcmp(name + STK_ENTRY_DIGITS + 1, leaf) == 0 &&
             fstatat(dirfd(entries), name, &stat_, AT_SYMLINK_NOFOLLOW) == 0) {
             remove_one(removed, dirfd(entries), name, 0, &stat_);
         }

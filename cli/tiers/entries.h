@@ -18,6 +18,8 @@ struct entries_content {
 void entries_each_root(const char *tier_home,
                        void (*visit)(const char *tier_home, const char *root, void *context),
                        void *context);
+/* Returns true for a name that an entry may have. */
+bool entries_is_name(const char *name);
 /* Returns how many files all functions here have counted or removed so far, for a line of progress.
  * Any thread may call it. */
 uint64_t entries_passed(void);

@@ -325,8 +325,7 @@ static int make_home(const struct shared_tier *shared, int home)
     return error == -EEXIST ? 0 : error;
 }
 
-/* A full tier, or one mounted read-only, has much to give, and takes nothing. */
-static bool serves_despite(int error)
+bool shared_tier_wants_room(int error)
 {
     return error == -ENOSPC || error == -EDQUOT || error == -EROFS;
 }
@@ -344,14 +343,14 @@ int shared_tier_open(struct shared_tier *shared)
     }
     error = make_home(shared, home);
     error = error == 0 ? try_out(home) : error;
-    return serves_despite(error) ? 0 : error;
+    return shared_tier_wants_room(error) ? 0 : error;
 }
 
 int shared_tier_try(const struct shared_tier *shared)
 {
     STK_OWNED_FD int home = stk_home_open(shared->home);
     int error = home < 0 ? home : try_out(home);
-    return serves_despite(error) ? 0 : error;
+    return shared_tier_wants_room(error) ? 0 : error;
 }
 
 /* Removes what is older in a directory of drafts, or a file there. */

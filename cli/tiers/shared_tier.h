@@ -64,6 +64,10 @@ enum shared_tier_kind shared_tier_find(const char *directory, gid_t gid,
  * errors of cache/catalogue/home.h have their meanings. */
 int shared_tier_open(struct shared_tier *shared);
 
+/* Returns true for an error of a full tier, or of one mounted read-only. Such a tier has much to
+ * give, and takes nothing. */
+bool shared_tier_wants_room(int error);
+
 /* Tests once more whether an open shared tier takes and returns data. Makes no home: behind a mount
  * that is gone lies a disk of this node. Returns 0, even if there is no room or no right to write,
  * or -errno. */
