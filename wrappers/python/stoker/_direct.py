@@ -1,5 +1,6 @@
 """Functions that programs call: decode, decode_batch, view."""
 
+import functools
 import mmap
 import os
 import struct
@@ -14,20 +15,16 @@ _LAYOUTS = {"HWC": 0, "CHW": 1}
 _FLIPS = {None: 0, "": 0, "h": 1, "v": 2, "hv": 3, "vh": 3}
 _ERRORS = {-1: "damaged or cut short", -2: "no JPEG of a supported kind", -4: "no such region"}
 
-_installed_resizer = None
 
-
+@functools.cache
 def _resizer():
     """Returns the resizer of the installed Pillow, or of the newest one if there is none."""
-    global _installed_resizer
-    if _installed_resizer is None:
-        try:
-            from importlib.metadata import version
-            parts = tuple(int(part) for part in version("pillow").split(".")[:2])
-        except Exception:
-            parts = (13, 0)
-        _installed_resizer = 0 if parts < (12, 2) else 1 if parts < (13, 0) else 2
-    return _installed_resizer
+    try:
+        from importlib.metadata import version
+        parts = tuple(int(part) for part in version("pillow").split(".")[:2])
+    except Exception:
+        parts = (13, 0)
+    return 0 if parts < (12, 2) else 1 if parts < (13, 0) else 2
 
 
 def _filter_number(filter):

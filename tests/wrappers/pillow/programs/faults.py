@@ -118,7 +118,7 @@ def modules():
 
 
 # Functions that Pillow calls in the place of its own, and functions that only call Pillow's.
-BOUNDS = {"_load", "_load_file", "_or_pillows", "_get_im", "_get_plain_im", "_set_plain_im", "_delete_plain_im",
+BOUNDS = {"_load", "_load_file", "_get_im", "_get_plain_im", "_set_plain_im", "_delete_plain_im",
           "install", "_replace", "_replace_im", "_materialise", "open_image", "_Builtins.open",
           "_Builtins.__getattr__", "load_plainly", "plain_load", "_be_main_thread"}
 

@@ -65,3 +65,12 @@ def attempt_beside(function, /, *arguments):
         if is_from_elsewhere(error):
             raise
         return None
+
+
+def tried(function, plain):
+    """Returns a function that returns the result of `function`, or that of `plain` if `function` returns None or fails
+    by an error of ours."""
+    def either(*arguments, **named):
+        result = attempt(function, *arguments, **named)
+        return plain(*arguments, **named) if result is None else result
+    return either

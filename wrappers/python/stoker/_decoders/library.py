@@ -6,6 +6,8 @@ All libraries have libjpeg-turbo and libpng inside, so most pixels are equal. Wh
 the library.
 """
 
+import functools
+
 from .. import _core
 from .._base import header
 from .._proof import answers, images, random_pngs
@@ -20,8 +22,6 @@ _BYTES = 8
 _TURNED, _PROGRESSIVE = "turned", "progressive"
 _SIZES = (1, 1), (1, 7), (7, 1), (19, 23)
 _PNGS = {1: "png-grey", 3: "png-rgb", 4: "png-rgba"}  # the kinds of PNGs, by bytes a pixel
-
-_kinds = {}  # {(sampling, color): the kind's name}
 
 
 class Way:
@@ -162,15 +162,11 @@ def _kind_of(info, head):
     return None if factors is None else _name_of((factors, color == _RGB))
 
 
+@functools.lru_cache(64)
 def _name_of(kind):
     """Returns the name of (a sampling, true for RGB)."""
-    name = _kinds.get(kind)
-    if name is None:
-        factors, is_rgb = kind
-        name = ",".join(f"{h}x{v}" for h, v in factors) + ("-rgb" if is_rgb else "")
-        if len(_kinds) < 64:
-            _kinds[kind] = name
-    return name
+    factors, is_rgb = kind
+    return ",".join(f"{h}x{v}" for h, v in factors) + ("-rgb" if is_rgb else "")
 
 
 def _samplings():

@@ -5,9 +5,10 @@ import sys
 
 import numpy
 
+from .._base.own import tried
 from .._store import sources
 from .library import BGR, GREY, RGB, Library, Way
-from .replaced import Builtin, request, tried
+from .replaced import Builtin, request
 
 # By the flags: UNCHANGED, GRAYSCALE, COLOR, ANYDEPTH | COLOR, ANYCOLOR, ANYDEPTH | ANYCOLOR; with IGNORE_ORIENTATION (128).
 # COLOR_RGB (256) means something else in older versions, which the self-test finds.

@@ -6,6 +6,7 @@ leaves the file to the library, and so does anything that libpng might warn of.
 
 import struct
 import zlib
+from collections import namedtuple
 
 from .._base.header import LARGEST_IMAGE
 
@@ -13,14 +14,8 @@ _BANDS = {0: 1, 2: 3, 6: 4}  # by the type of colour: grey, RGB, RGBA
 _UNSEEN = frozenset((b"pHYs", b"tEXt", b"tIME", b"sRGB", b"gAMA"))  # chunks that change no pixel
 _MOST = 1000000  # pixels of a side: libpng refuses more
 
-
-class Png:
-    """A PNG of eight bits a sample, not interlaced: its size, bytes a pixel, and compressed rows."""
-
-    __slots__ = ("size", "bands", "data")
-
-    def __init__(self, size, bands, data):
-        self.size, self.bands, self.data = size, bands, data
+# A PNG of eight bits a sample, not interlaced: its size, bytes a pixel, and compressed rows.
+Png = namedtuple("Png", "size bands data")
 
 
 def parsed(file):

@@ -1,16 +1,5 @@
 """Functions in the place of a library's."""
 
-from .._base.own import attempt
-
-
-def tried(function, plain):
-    """Returns a function that returns the result of `function`, or that of `plain` if `function` returns None or fails
-    by an error of ours."""
-    def either(*arguments, **named):
-        result = attempt(function, *arguments, **named)
-        return plain(*arguments, **named) if result is None else result
-    return either
-
 
 class Builtin:
     """Stands for a function that is written in C. Such a function has no method of binding: a class that holds it calls

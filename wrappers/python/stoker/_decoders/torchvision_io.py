@@ -7,9 +7,9 @@ import sys
 import torch
 
 from .. import _core
+from .._base.own import tried
 from .._store import sources
 from .library import GREY, RGB, RGBA, Library, Way
-from .replaced import tried
 
 _CPU = torch.device("cpu")
 

@@ -1,13 +1,12 @@
 """The layout of a batch of images in memory: that of torch's default_collate."""
 
+import functools
+
 import torch
 from torch.utils.data import default_collate
 
-from .._base import cache
 from .._pillow.plan import CHW, HWC, U8
 from .pixels import PlannedImage
-
-_known = {}
 
 
 class Layout:
@@ -38,17 +37,13 @@ def layout_of(rows, drawn=()):
     kinds.update((row.tail, row.lazy.size) for row in rows if type(row) is PlannedImage)
     if len(kinds) != 1:
         return None
-    layout = _layout(*kinds.pop())
+    layout = _find(*kinds.pop())
     if layout is None or not all(type(row) is PlannedImage or layout.fits(row) for row in rows):
         return None
     return layout
 
 
-def _layout(tail, size):
-    key = tail, size
-    return _known[key] if key in _known else cache.put(_known, key, _find(tail, size))
-
-
+@functools.lru_cache(64)
 def _find(tail, size):
     """Finds the Layout: torch collates two tensors with the size and strides of the tail's results."""
     if tail is None:

@@ -1,5 +1,7 @@
 """From a file to its transforms' result: at once by Pillow, or as a plan for threads."""
 
+import functools
+
 import numpy
 import torch
 from PIL import Image
@@ -70,15 +72,10 @@ def _end(lazy, tail):
     return lazy.image() if tail is None else lazy.tensor(tail)
 
 
-_kinds = None, {}  # the Proven kinds, {kind of file: the result of take.is_taken() for it}
-
-
-def _kinds_now():
-    global _kinds
-    proven = check.proven()
-    if _kinds[0] is not proven:
-        _kinds = proven, {}
-    return _kinds[1]
+@functools.cache
+def _kinds_of(proven):
+    """Returns {kind of file: the result of take.is_taken() for it}, which such files fill. `proven`: the Proven kinds."""
+    return {}
 
 
 class Maker:
@@ -91,7 +88,7 @@ class Maker:
         self.tail = self._analysis.tail
         self._transforms = list(transforms)
         self._limit = Image.MAX_IMAGE_PIXELS or take.LARGEST_IMAGE
-        self._kinds = None if "jpeg" in Image.DECODERS else _kinds_now()
+        self._kinds = None if "jpeg" in Image.DECODERS else _kinds_of(check.proven())
 
     def can_draw(self):
         """Returns true if draw() may be called."""

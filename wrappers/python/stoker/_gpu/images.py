@@ -1,5 +1,7 @@
 """Finds the tensors that are images, with their layouts, and makes the kernel's batches of them."""
 
+from collections import namedtuple
+
 import torch
 
 from .. import _gpu_core
@@ -43,16 +45,8 @@ def bytes_of(tensor):
     return memoryview(tensor.numpy()).cast("B")
 
 
-class Work:
+class Work(namedtuple("Work", "plan image_table tensor shape")):
     """A batch for the kernel. `tensor` holds the bytes; `shape` is the result's, as it lies in memory."""
-
-    __slots__ = ("plan", "image_table", "tensor", "shape")
-
-    def __init__(self, plan, image_table, tensor, shape):
-        self.plan = plan
-        self.image_table = image_table
-        self.tensor = tensor
-        self.shape = shape
 
     def batch(self, out):
         """Returns the batch for _gpu_core, with `out`, a tensor or the like, for its result."""

@@ -59,17 +59,7 @@ class Uploads:
 class Uncounted:
     """Counts nothing, without a run."""
 
-    def begin(self):
+    def begin(self, *_):
         pass
 
-    def add(self, tensor, locked):
-        pass
-
-    def end(self):
-        pass
-
-    def ask(self, fence):
-        pass
-
-    def look(self):
-        pass
+    add = end = ask = look = begin

@@ -11,7 +11,7 @@ import sys
 from PIL import Image, ImageFile
 
 from .._base import ending
-from .._base.own import attempt, is_own
+from .._base.own import attempt, is_own, tried
 from .._store import setting
 from . import again, callers, check, operations, ordinary, pending, take, versions
 from .pending import new_image
@@ -162,14 +162,6 @@ def _loaded_png(image):
     return _png().loaded(image)
 
 
-def _or_pillows(name, ours):
-    """Returns a function that calls Pillow's own method of this name if ours returns None."""
-    def method(*arguments, **named):
-        result = attempt(ours, *arguments, **named)
-        return _PLAIN[name](*arguments, **named) if result is None else result
-    return method
-
-
 # ---- what can be part of a plan: each function returns None where Pillow is to do it ----
 
 def _copied(image):
@@ -292,7 +284,7 @@ def install():
     _replace(Image.Image, "load", _load)
     for name, ours in (("copy", _copied), ("convert", _converted), ("crop", _cropped), ("resize", _resized),
                        ("transpose", _transposed), ("tobytes", _as_bytes)):
-        _replace(Image.Image, name, _or_pillows(name, ours))
+        _replace(Image.Image, name, tried(ours, Image.Image.__dict__[name]))
     operations.install(_replace)
     Image.Image.__copy__ = Image.Image.copy
     _replace_im()

@@ -9,7 +9,7 @@ from math import isfinite
 from PIL import Image, ImageFilter, ImageOps
 
 from .. import _core
-from .._base.own import attempt
+from .._base.own import attempt, tried
 from . import operate, operations_check, ordinary, versions
 
 LEAST = 2048  # pixels. In smaller images the call costs more than it saves
@@ -52,6 +52,14 @@ def _counted(new):
     return new
 
 
+def _operated(like, image, modes, kind, operation, *arguments):
+    """Returns a new image like another one, with the result of an operation on an image of one of these modes. Returns
+    None if this kind of operation is not proven, or Pillow is to do it."""
+    core = _core_of(image, modes) if operations_check.proves(kind) else None
+    new = None if core is None else _counted(operation(core, *arguments))
+    return None if new is None else like._new(new)
+
+
 # ---- images ----
 
 def blended(first, second, alpha):
@@ -69,19 +77,15 @@ def converted(image, mode):
     """Returns the new image of convert(mode), or None if Pillow is to make it."""
     if (image.mode, mode) not in operate.CONVERSIONS or "transparency" in image.info:
         return None
-    core = _core_of(image, (image.mode,)) if operations_check.proves(image.mode + mode) else None
-    new = None if core is None else _counted(operate.convert(core, mode))
-    return None if new is None else image._new(new)
+    return _operated(image, image, (image.mode,), image.mode + mode, operate.convert, mode)
 
 
 def recoloured(image, changes, hands_on=False):
     """Returns a new image after some changes of colours (operate.py), or None. It gets the image's info if that is
     handed on."""
-    if "transparency" in image.info or not operations_check.proves("colours"):
+    if "transparency" in image.info:
         return None
-    core = _core_of(image, ("RGB",))
-    new = None if core is None else _counted(operate.recolour(core, changes))
-    return None if new is None else (image if hands_on else _BARE)._new(new)
+    return _operated(image if hands_on else _BARE, image, ("RGB",), "colours", operate.recolour, changes)
 
 
 # ---- tables ----
@@ -95,15 +99,11 @@ def _is_pillows(image):
 
 def _looked_up(image, tables, kind):
     """Returns a new image with the values of a table of 256 bytes, or of one for each band."""
-    core = _core_of(image, operate.BANDS) if operations_check.proves(kind) else None
-    new = None if core is None else _counted(operate.look_up(core, tables))
-    return None if new is None else image._new(new)
+    return _operated(image, image, operate.BANDS, kind, operate.look_up, tables)
 
 
 def _looked_up_own(image, tables, kind):
-    core = _core_of(image, operate.BANDS) if operations_check.proves(kind) else None
-    new = None if core is None else _counted(operate.look_up_own(core, tables))
-    return None if new is None else image._new(new)
+    return _operated(image, image, operate.BANDS, kind, operate.look_up_own, tables)
 
 
 def _pointed(image, lut, mode=None):
@@ -204,16 +204,6 @@ def _numbers(data, count):
 
 # ---- in the place of Pillow's functions ----
 
-def _or_pillows(owner, name, ours):
-    """Returns a function that calls Pillow's own one of this name if ours returns None."""
-    plain = owner.__dict__[name]
-
-    def function(*arguments, **named):
-        result = attempt(ours, *arguments, **named)
-        return plain(*arguments, **named) if result is None else result
-    return function
-
-
 def _of_pillows(ours):
     """Returns a function of ImageOps that leaves images with functions of the program's to Pillow."""
     return lambda image, *arguments, **named: ours(image, *arguments, **named) if _is_pillows(image) else None
@@ -232,7 +222,7 @@ def install(replace):
                               (ImageFilter.GaussianBlur, "filter", _by_gaussian),
                               (ImageFilter.BoxBlur, "filter", _by_box), (Image.Image, "point", _pointed),
                               *((ImageOps, name, _of_pillows(ours)) for name, ours in _IMAGE_OPS)):
-        replace(owner, name, _or_pillows(owner, name, ours), f"{owner.__name__}.{name}")
+        replace(owner, name, tried(ours, owner.__dict__[name]), f"{owner.__name__}.{name}")
     global _hooked_point
     _hooked_point = Image.Image.point
     name = "_Image__transformer"

@@ -4,6 +4,8 @@ An image is taken only if Pillow would not fail, and would resize it by a filter
 (check.py). All other images, and all errors, are Pillow's.
 """
 
+import functools
+
 from PIL import Image, ImageFile
 
 from .. import _core
@@ -17,8 +19,6 @@ LEAST = {1: 16, 3: 8, 4: 8}
 LARGEST = 1 << 24  # in each direction
 
 _NUMBERS = (int, float)
-
-_loads = {}  # {class: true if it loads as an image file does}
 
 
 def resized(image, size, filter, box=None, reducing_gap=None):
@@ -56,12 +56,10 @@ def _is_resize(before, size, box, reducing_gap):
             and (reducing_gap is None or _reduces_nothing(size, box, reducing_gap)))
 
 
+@functools.cache
 def loads_plainly(kind):
     """Returns true if the class has Pillow's own load(). Another load() may change the image's size."""
-    known = _loads.get(kind)
-    if known is None:
-        known = _loads[kind] = kind.load in (Image.Image.load, ImageFile.ImageFile.load)
-    return known
+    return kind.load in (Image.Image.load, ImageFile.ImageFile.load)
 
 
 def _is_inside(box, size):

@@ -30,26 +30,6 @@ def _named(value, _):
     return repr(value).encode()
 
 
-def _int(value, _):
-    return frame(b"i", hex(value).encode())  # str() refuses thousands of digits
-
-
-def _float(value, _):
-    return frame(b"f", struct.pack("<d", value))
-
-
-def _complex(value, _):
-    return frame(b"c", struct.pack("<dd", value.real, value.imag))
-
-
-def _str(value, _):
-    return frame(b"s", _text(value))
-
-
-def _bytes(kind, value, _):
-    return frame(kind, bytes(value))
-
-
 def _sequence(kind, value, other):
     return frame(kind, *[encode(each, other) for each in value])
 
@@ -70,12 +50,12 @@ def _path(value, _):
 _ENCODERS = {
     type(None): _named,
     bool: _named,
-    int: _int,
-    float: _float,
-    complex: _complex,
-    str: _str,
-    bytes: functools.partial(_bytes, b"b"),
-    bytearray: functools.partial(_bytes, b"B"),
+    int: lambda value, _: frame(b"i", hex(value).encode()),  # str() refuses thousands of digits
+    float: lambda value, _: frame(b"f", struct.pack("<d", value)),
+    complex: lambda value, _: frame(b"c", struct.pack("<dd", value.real, value.imag)),
+    str: lambda value, _: frame(b"s", _text(value)),
+    bytes: lambda value, _: frame(b"b", value),
+    bytearray: lambda value, _: frame(b"B", value),
     tuple: functools.partial(_sequence, b"t"),
     list: functools.partial(_sequence, b"l"),
     set: functools.partial(_set, b"S"),

@@ -5,6 +5,7 @@ their hash. Without a store there are only bytes.
 """
 
 import errno
+import functools
 import io
 import os
 import stat
@@ -20,18 +21,14 @@ _JPEG, _PNG = b"\xff\xd8\xff", b"\x89PNG\r\n\x1a\n"
 _PART = 1 << 20
 _MEMORY = -3
 
-_is_ready = None
-
 # The last file that was opened as an image by its form: (a weak reference to it, the Form).
 _latest = (lambda: None), None
 
 
+@functools.cache
 def is_ready():
     """Returns true if there is a store. The first call opens it."""
-    global _is_ready
-    if _is_ready is None:
-        _is_ready = bool(setting()) and _attach()
-    return _is_ready
+    return bool(setting()) and _attach()
 
 
 def _attach():

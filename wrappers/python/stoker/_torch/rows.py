@@ -18,6 +18,7 @@ in another slot (collate.py).
 import contextlib
 import os
 from _thread import get_ident
+from collections import namedtuple
 
 import torch
 
@@ -77,14 +78,8 @@ def paused():
         _fetching = batch
 
 
-class _Plan:
-    """The outputs of each sample that are rows, with their shapes and types."""
-
-    __slots__ = ("period", "rows")
-
-    def __init__(self, period, rows):
-        self.period = period
-        self.rows = rows  # {place within the period: (shape, dtype, strides)}
+# The outputs of each sample that are rows. `rows`: {place within the period: (shape, dtype, strides)}.
+_Plan = namedtuple("_Plan", "period rows")
 
 
 class _Stream:
