@@ -47,17 +47,10 @@ static long option_value(const struct mount *mount, const char *name)
     return at != NULL ? atol(at + strlen(wanted)) : -1;
 }
 
-static bool has_option(const struct mount *mount, const char *name)
-{
-    char wanted[64];
-    snprintf(wanted, sizeof wanted, ",%s,", name);
-    return strstr(mount->options, wanted) != NULL;
-}
-
 static void judge_nfs(struct doctor *doctor, const char *path, const struct mount *mount)
 {
     long rsize = option_value(mount, "rsize");
-    if (has_option(mount, "noac") || option_value(mount, "acregmax") == 0) {
+    if (strstr(mount->options, ",noac,") != NULL || option_value(mount, "acregmax") == 0) {
         doctor_warn(doctor, "mount it without noac and actimeo=0",
                     "%s: %s of %s remembers no attributes: each first look at a file asks the "
                     "server more than once",

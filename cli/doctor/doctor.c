@@ -35,16 +35,15 @@ static const struct check {
 
 /* ---- findings ---- */
 
-enum level { OK, ADVICE, WARNING };
 static const char *const words[] = {"ok", "advice:", "warning:"};
 
-static void show_json(const struct doctor *doctor, enum level level, const char *text,
+static void show_json(const struct doctor *doctor, enum doctor_level level, const char *text,
                       const char *fix)
 {
     static const char *const names[] = {"ok", "advice", "warning"};
     json_object(doctor->json, NULL);
     json_text(doctor->json, "check", doctor->now);
-    json_bool(doctor->json, "ok", level == OK);
+    json_bool(doctor->json, "ok", level == DOCTOR_OK);
     json_text(doctor->json, "level", names[level]);
     json_text(doctor->json, "text", text);
     if (fix != NULL) {
@@ -66,50 +65,26 @@ static void say_finding(const char *word, const char *check, char *text)
     putchar('\n');
 }
 
-static void show(struct doctor *doctor, enum level level, const char *fix, const char *format,
-                 va_list values)
+void doctor_say(struct doctor *doctor, enum doctor_level level, const char *fix, const char *format,
+                ...)
 {
     char text[1024];
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wformat-nonliteral"
+    va_list values;
+    va_start(values, format);
     vsnprintf(text, sizeof text, format, values);
-#pragma GCC diagnostic pop
+    va_end(values);
     if (doctor->json != NULL) {
         show_json(doctor, level, text, fix);
     } else {
         say_finding(words[level], doctor->now, text);
     }
     if (doctor->json == NULL && fix != NULL) {
-        say_line(stdout, "%-8s %-14s to %s it: %s", "", "", level == ADVICE ? "change" : "mend",
-                 fix);
+        say_line(stdout, "%-8s %-14s to %s it: %s", "", "",
+                 level == DOCTOR_ADVICE ? "change" : "mend", fix);
     }
     doctor->found++;
-    doctor->wrong += level == WARNING;
-    doctor->advised += level == ADVICE;
-}
-
-void doctor_ok(struct doctor *doctor, const char *format, ...)
-{
-    va_list values;
-    va_start(values, format);
-    show(doctor, OK, NULL, format, values);
-    va_end(values);
-}
-
-void doctor_advise(struct doctor *doctor, const char *fix, const char *format, ...)
-{
-    va_list values;
-    va_start(values, format);
-    show(doctor, ADVICE, fix, format, values);
-    va_end(values);
-}
-
-void doctor_warn(struct doctor *doctor, const char *fix, const char *format, ...)
-{
-    va_list values;
-    va_start(values, format);
-    show(doctor, WARNING, fix, format, values);
-    va_end(values);
+    doctor->wrong += level == DOCTOR_WARNING;
+    doctor->advised += level == DOCTOR_ADVICE;
 }
 
 void doctor_no_process(struct doctor *doctor, const char *what)

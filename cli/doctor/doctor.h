@@ -27,12 +27,12 @@ struct doctor {
 
 /* Report a finding of the check: something is as it should be, something could be faster, or
  * something is wrong. `fix` changes that: a command as it is typed, or what to change in one. */
-void doctor_ok(struct doctor *doctor, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
-void doctor_advise(struct doctor *doctor, const char *fix, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
-void doctor_warn(struct doctor *doctor, const char *fix, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
+#define doctor_ok(doctor, ...)          doctor_say(doctor, DOCTOR_OK, NULL, __VA_ARGS__)
+#define doctor_advise(doctor, fix, ...) doctor_say(doctor, DOCTOR_ADVICE, fix, __VA_ARGS__)
+#define doctor_warn(doctor, fix, ...)   doctor_say(doctor, DOCTOR_WARNING, fix, __VA_ARGS__)
+enum doctor_level { DOCTOR_OK, DOCTOR_ADVICE, DOCTOR_WARNING };
+void doctor_say(struct doctor *doctor, enum doctor_level level, const char *fix, const char *format,
+                ...) __attribute__((format(printf, 4, 5)));
 
 /* Reports that a check could not look, since no process could be started (cli/os/detached.h). */
 void doctor_no_process(struct doctor *doctor, const char *what);
