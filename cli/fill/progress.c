@@ -27,6 +27,7 @@ static pthread_t writer;
 static bool writing, beside;
 static bool brief;           /* the work may end at once, and then needs no line */
 static const char *counting; /* what is done to files that are only counted */
+static uint64_t (*count_files)(void);
 static _Atomic uint32_t over;
 
 /* How fast it goes. The latest seconds count most. */
@@ -228,12 +229,18 @@ static void begin(void (*figures)(struct fill_figures *out))
     writing = is_redrawn() && thread_start(&writer, keep_writing, NULL);
 }
 
-void progress_begin_counting(const char *doing, void (*figures)(struct fill_figures *out))
+static void read_count(struct fill_figures *out)
+{
+    *out = (struct fill_figures){.found = count_files()};
+}
+
+void progress_begin_counting(const char *doing, uint64_t (*count)(void))
 {
     beside = false;
     brief = true;
     counting = doing;
-    begin(figures);
+    count_files = count;
+    begin(read_count);
 }
 
 void progress_begin(void (*figures)(struct fill_figures *out))

@@ -8,9 +8,9 @@
 /* Starts a thread that writes the line from `figures`, if standard error is a terminal that can
  * rewrite a line. */
 void progress_begin(void (*figures)(struct fill_figures *out));
-/* Starts the thread of progress_begin for work that only counts files: `found` of the figures.
- * `doing` names the work: "removing". Work that ends at once shows no line. */
-void progress_begin_counting(const char *doing, void (*figures)(struct fill_figures *out));
+/* Starts the thread of progress_begin for work that only counts files. `doing` names the work:
+ * "removing". Work that ends at once shows no line. */
+void progress_begin_counting(const char *doing, uint64_t (*count)(void));
 /* Starts the thread of progress_begin beside a job that may write to the same terminal. The line is
  * written less often, and the job's output goes over it. An unknown number of files is 0. */
 void progress_begin_beside(void (*figures)(struct fill_figures *out));

@@ -116,11 +116,6 @@ static const struct stk_roots *resolve(const char *path)
     return &roots;
 }
 
-static void count_passed(struct fill_figures *out)
-{
-    *out = (struct fill_figures){.found = entries_passed()};
-}
-
 static int clear_path(const char *path, const char *tier)
 {
     OWNED char *canonical = realpath(path, NULL);
@@ -130,7 +125,7 @@ static int clear_path(const char *path, const char *tier)
     }
     const struct stk_roots *roots = canonical != NULL ? resolve(canonical) : NULL;
     struct clearing stores = {.below = full};
-    progress_begin_counting("removing", count_passed);
+    progress_begin_counting("removing", entries_passed);
     uint64_t files = remove_entries(full, roots, tier);
     progress_end();
     stores_each(clear_store, &stores);
@@ -147,7 +142,7 @@ static int clear_path(const char *path, const char *tier)
  * one these programs would not learn what other processes change. */
 static int clear_beside_users(const char *tier)
 {
-    progress_begin_counting("removing", count_passed);
+    progress_begin_counting("removing", entries_passed);
     uint64_t files = remove_entries("/", NULL, tier);
     progress_end();
     printf("removed %" PRIu64
@@ -175,15 +170,10 @@ static void tell_home(const struct removed_home *gone)
     gone_text = must_append(gone_text, "%s\n", sanitise_line(line));
 }
 
-static void count_removed(struct fill_figures *out)
-{
-    *out = (struct fill_figures){.found = removal_files()};
-}
-
 static int clear_all(const char *tier)
 {
     gone_text = must_copy("");
-    progress_begin_counting("removing", count_removed);
+    progress_begin_counting("removing", removal_files);
     struct removed_homes removal = removal_remove_all(tier, tell_home);
     progress_end();
     fputs(gone_text, stdout);

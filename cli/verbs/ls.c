@@ -15,17 +15,12 @@
 #include "cli/tiers/usage.h"
 #include "cli/verbs/verbs.h"
 
-static void count_passed(struct fill_figures *out)
-{
-    *out = (struct fill_figures){.found = entries_passed()};
-}
-
 static void print_root(const char *tier_home, const char *root, void *context)
 {
     char size[STK_SIZE_TEXT], origin[4096];
     struct entries_content content;
     (void)context;
-    progress_begin_counting("counting", count_passed);
+    progress_begin_counting("counting", entries_passed);
     entries_measure(tier_home, root, &content);
     progress_end();
     entries_origin(tier_home, root, origin, sizeof origin);

@@ -32,9 +32,9 @@ static void close_terminal(void)
     close(terminal);
 }
 
-static void count_seven(struct fill_figures *out)
+static uint64_t count_seven(void)
 {
-    *out = (struct fill_figures){.found = 7};
+    return 7;
 }
 
 /* Reads on until the text holds `wanted`. */
