@@ -316,8 +316,3 @@ const char *fill_ahead_failed_directory(void)
 {
     return first_failure_text(&ahead.scan.failed);
 }
-
-const char *fill_ahead_failed_file(void)
-{
-    return filler_failure();
-}

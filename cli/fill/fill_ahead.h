@@ -31,7 +31,6 @@ void fill_ahead_end(void);
 void fill_ahead_stop(void);
 /* Reads the figures, during filling or afterwards. */
 void fill_ahead_read(struct fill_figures *out);
-/* Return the first directory that could not be read, or the first file that could not be opened,
- * with the reason; or "". */
+/* Returns the first directory that could not be read, with the reason, or "". For files:
+ * filler_failure(). */
 const char *fill_ahead_failed_directory(void);
-const char *fill_ahead_failed_file(void);

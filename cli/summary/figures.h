@@ -63,7 +63,7 @@ struct figures {
     double origin_s; /* opens that waited for the origin */
     double decode_s, resize_s, collate_s;
     double fetch_s;  /* making batches, including the above if done for batches */
-    double cache_s;  /* opening and reading what is cached (cli/summary/cache_cost.h) */
+    double cache_s;  /* opening and reading what is cached */
     double other_s;  /* rest of fetch_s: the job's own transforms */
     double upload_s; /* steps held up while stoker.Loader sends to a GPU */
     double start_s;  /* first batches of new workers in later epochs, beyond the time of a usual

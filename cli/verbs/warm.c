@@ -10,6 +10,7 @@
 #include "cli/args/request_env.h"
 #include "cli/args/request_parse.h"
 #include "cli/fill/fill_ahead.h"
+#include "cli/fill/filler.h"
 #include "cli/fill/job_cache.h"
 #include "cli/fill/progress.h"
 #include "cli/os/command.h"
@@ -91,7 +92,7 @@ static void print_left(const struct fill_figures *figures)
     print_failed(
         figures->unreadable,
         plural(figures->unreadable, "file could not be opened", "files could not be opened"),
-        fill_ahead_failed_file());
+        filler_failure());
     print_line(figures->vanished, "name led to no file (gone meanwhile, or a link to nothing)",
                "names led to no file (gone meanwhile, or links to nothing)");
     print_line(figures->links, "link led to a directory, which is not followed, or to no file",
