@@ -1,4 +1,3 @@
-/* The identity of an open file. See file_identity.h. */
 #include "wrappers/python/core/decode/file_identity.h"
 
 #include <fcntl.h>

@@ -1,4 +1,3 @@
-/* The outline of a JPEG's header. See outline.h. */
 #include "wrappers/python/core/decode/outline.h"
 
 #include <stdbool.h>

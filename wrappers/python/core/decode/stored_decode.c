@@ -1,4 +1,3 @@
-/* Decoding with the sample store. See stored_decode.h. */
 #include "wrappers/python/core/decode/stored_decode.h"
 
 #include <stdatomic.h>

@@ -1,4 +1,3 @@
-/* The tables of a JPEG's header. See tables.h. */
 #include "wrappers/python/core/decode/tables.h"
 
 #include <string.h>

@@ -1,4 +1,3 @@
-/* One image of a batch. See item.h. */
 #include "wrappers/python/core/feed/item.h"
 
 #include <fcntl.h>

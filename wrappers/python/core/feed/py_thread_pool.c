@@ -1,4 +1,3 @@
-/* A pool for Python. See py_thread_pool.h. */
 #include "wrappers/python/core/feed/py_thread_pool.h"
 
 #include <errno.h>

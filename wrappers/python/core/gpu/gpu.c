@@ -368,66 +368,40 @@ static PyObject *gpu_collect(PyObject *module, PyObject *capsule)
     return held < 0 ? raise_why(&why) : PyLong_FromLong(held);
 }
 
-/* follow(device, number, stream): what is begun on the stream from now on waits for the batch. */
-static PyObject *gpu_follow(PyObject *module, PyObject *arguments)
-{
-    struct device *device;
-    unsigned long long number;
-    void *stream;
-    struct stk_gpu_why why = {0};
-    int error;
-    if (!PyArg_ParseTuple(arguments, "O&KO&", take_device, &device, &number, take_stream,
-                          &stream)) {
-        return NULL;
+/* Defines a function of a device that returns nothing, but raises the reason of a failure. The
+ * arguments behind the device are parsed by `format` into the pointers behind the call. */
+#define DEVICE_FUNCTION(name, format, call, ...)                                                   \
+    static PyObject *name(PyObject *module, PyObject *arguments)                                   \
+    {                                                                                              \
+        struct device *device;                                                                     \
+        struct {                                                                                   \
+            unsigned long long number, address, bytes;                                             \
+            void *stream;                                                                          \
+        } got;                                                                                     \
+        struct stk_gpu_why why = {0};                                                              \
+        int error;                                                                                 \
+        if (!PyArg_ParseTuple(arguments, "O&" format, take_device, &device, __VA_ARGS__)) {        \
+            return NULL;                                                                           \
+        }                                                                                          \
+        CALL_DEVICE(device, error, call);                                                          \
+        return none_or_raise(error, &why);                                                         \
     }
-    CALL_DEVICE(device, error, stk_gpu_follow(device->gpu, number, stream, &why));
-    return none_or_raise(error, &why);
-}
 
+/* follow(device, number, stream): what is begun on the stream from now on waits for the batch. */
+DEVICE_FUNCTION(gpu_follow, "KO&", stk_gpu_follow(device->gpu, got.number, got.stream, &why),
+                &got.number, take_stream, &got.stream)
 /* wait(device, number): until the batch is out. */
-static PyObject *gpu_wait(PyObject *module, PyObject *arguments)
-{
-    struct device *device;
-    unsigned long long number;
-    struct stk_gpu_why why = {0};
-    int error;
-    if (!PyArg_ParseTuple(arguments, "O&K", take_device, &device, &number)) {
-        return NULL;
-    }
-    CALL_DEVICE(device, error, stk_gpu_wait(device->gpu, number, &why));
-    return none_or_raise(error, &why);
-}
+DEVICE_FUNCTION(gpu_wait, "K", stk_gpu_wait(device->gpu, got.number, &why), &got.number)
 
 /* ---- memory ---- */
 
 /* pin(device, address, bytes): locks memory of this process; MemoryError, with the limit. */
-static PyObject *gpu_pin(PyObject *module, PyObject *arguments)
-{
-    struct device *device;
-    unsigned long long address, bytes;
-    struct stk_gpu_why why = {0};
-    int error;
-    if (!PyArg_ParseTuple(arguments, "O&KK", take_device, &device, &address, &bytes)) {
-        return NULL;
-    }
-    CALL_DEVICE(device, error,
-                stk_gpu_pin(device->gpu, (void *)(uintptr_t)address, (size_t)bytes, &why));
-    return none_or_raise(error, &why);
-}
-
+DEVICE_FUNCTION(gpu_pin, "KK",
+                stk_gpu_pin(device->gpu, (void *)(uintptr_t)got.address, (size_t)got.bytes, &why),
+                &got.address, &got.bytes)
 /* unpin(device, address): before it is unmapped. */
-static PyObject *gpu_unpin(PyObject *module, PyObject *arguments)
-{
-    struct device *device;
-    unsigned long long address;
-    struct stk_gpu_why why = {0};
-    int error;
-    if (!PyArg_ParseTuple(arguments, "O&K", take_device, &device, &address)) {
-        return NULL;
-    }
-    CALL_DEVICE(device, error, stk_gpu_unpin(device->gpu, (void *)(uintptr_t)address, &why));
-    return none_or_raise(error, &why);
-}
+DEVICE_FUNCTION(gpu_unpin, "K", stk_gpu_unpin(device->gpu, (void *)(uintptr_t)got.address, &why),
+                &got.address)
 
 static PyMethodDef methods[] = {
     {"plan", gpu_plan, METH_VARARGS, NULL},   {"run", gpu_run, METH_VARARGS, NULL},

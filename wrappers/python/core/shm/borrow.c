@@ -1,4 +1,3 @@
-/* Slots of workers in their main process. See shm.h. */
 #include <stdbool.h>
 
 #include "base/invariant.h"

@@ -1,4 +1,3 @@
-/* A worker's ring for Python. See shm.h. */
 #include "ring/ring.h"
 #include "wrappers/python/core/common/functions.h"
 #include "wrappers/python/core/common/objects.h"

@@ -1,4 +1,3 @@
-/* MT19937. See numbers.h. */
 #include "wrappers/python/core/steps/numbers.h"
 
 #define AHEAD 397

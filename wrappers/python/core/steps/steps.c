@@ -1,4 +1,3 @@
-/* Drawing and noting. See steps.h. */
 #include "wrappers/python/core/steps/steps.h"
 
 #include <math.h>
