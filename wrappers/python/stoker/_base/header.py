@@ -20,7 +20,7 @@ def _segments(head):
     """Yields (marker, begin, end) of the data of each segment before the first scan."""
     at = 2
     while at + 4 <= len(head):
-        marker, size = head[at + 1], int.from_bytes(head[at + 2:at + 4], "big")
+        marker, size = head[at + 1], head[at + 2] << 8 | head[at + 3]
         if head[at] != 0xFF or marker == 0xDA:
             return
         if marker == 0xFF:

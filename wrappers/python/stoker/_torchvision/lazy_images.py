@@ -62,9 +62,9 @@ class LazyImage:
             if geometry is not None:
                 self._changes()
                 self._plan = Plan(self._plan.source, *geometry)
-            if _copies_unchanged() and any(step[0] == _core.STEP_RESIZE for step in steps[before:at]):
+            if _copies_unchanged() and any([step[0] == _core.STEP_RESIZE for step in steps[before:at]]):
                 self._changes()
-            if any(len(step) > 5 for step in steps[before:at]):
+            if any([len(step) > 5 for step in steps[before:at]]):
                 self._parent = None  # Pillow's padded image has no info
             if rest is not None:
                 self._do(rest, steps[at - 1])

@@ -8,7 +8,6 @@ leaves all of it to torchvision.
 
 import sys
 
-import numpy
 import torch
 
 from .. import _core
@@ -141,12 +140,12 @@ def is_torch_alone():
 
 def of_tensor(tensor):
     """Returns the lazy tensor of a tensor of bytes, or None."""
-    if not is_image(tensor) or tensor.dtype is not torch.uint8 or tensor.ndim != 3 or tensor.device.type != "cpu":
+    if not is_image(tensor) or tensor.dtype is not torch.uint8 or tensor.ndim != 3 or not tensor.is_cpu:
         return None
     channels, height, width = tensor.shape
     if channels != 3 or min(height, width) < 2 or tensor.stride() != (1, 3 * width, 3) or not is_torch_alone():
         return None
     # Tensor.numpy() would forbid resizes of the tensor's memory from then on.
     memory = _core.memory_at(tensor.data_ptr(), channels * height * width)
-    pixels = numpy.frombuffer(memory, numpy.uint8).reshape(height, width, channels)
+    pixels = memory.cast("B", (height, width, channels))
     return LazyTensor(Plan.whole(None, (width, height)), type(tensor), False, pixels=pixels, original=tensor, holds=tensor)
