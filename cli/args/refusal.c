@@ -2,7 +2,6 @@
 
 #include <errno.h>
 #include <linux/magic.h>
-#include <stdarg.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
@@ -118,10 +117,7 @@ const char *refusal_goes_on(const struct request *request, enum refusal_loss los
 
 void refusal_report(const struct request *request, enum refusal_loss loss, const char *format, ...)
 {
-    va_list arguments;
-    va_start(arguments, format);
-    OWNED char *text = must_format_all(format, arguments);
-    va_end(arguments);
+    OWNED char *text = MUST_FORMAT_REST(format);
     if (ends(request, loss)) {
         die("%s", text);
     }

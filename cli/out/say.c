@@ -26,10 +26,7 @@ void say(const char *format, ...)
 
 void say_line(FILE *out, const char *format, ...)
 {
-    va_list arguments;
-    va_start(arguments, format);
-    OWNED char *line = must_format_all(format, arguments);
-    va_end(arguments);
+    OWNED char *line = MUST_FORMAT_REST(format);
     fprintf(out, "%s\n", sanitise_line(line));
 }
 
@@ -44,10 +41,7 @@ void say_verb(const char *name, say_nearest_option *nearest)
 
 void die_wrong(const char *format, ...)
 {
-    va_list arguments;
-    va_start(arguments, format);
-    char *what = must_format_all(format, arguments);
-    va_end(arguments);
+    char *what = MUST_FORMAT_REST(format);
     die("%s: see `stoker %s --help`", what, verb);
 }
 
@@ -141,10 +135,7 @@ char *must_format_all(const char *format, va_list arguments)
 
 char *must_format(const char *format, ...)
 {
-    va_list arguments;
-    va_start(arguments, format);
-    char *text = must_format_all(format, arguments);
-    va_end(arguments);
+    char *text = MUST_FORMAT_REST(format);
     return text;
 }
 
@@ -157,10 +148,7 @@ void must_set(const char *variable, const char *value)
 
 char *must_append(char *text, const char *format, ...)
 {
-    va_list arguments;
-    va_start(arguments, format);
-    OWNED char *more = must_format_all(format, arguments);
-    va_end(arguments);
+    OWNED char *more = MUST_FORMAT_REST(format);
     char *both = must_format("%s%s", text, more);
     free(text);
     return both;

@@ -57,6 +57,15 @@ FILE *must_open_text(char **text, size_t *bytes);
  * frees. */
 char *must_format(const char *format, ...) __attribute__((format(printf, 1, 2)));
 char *must_format_all(const char *format, va_list arguments) __attribute__((format(printf, 1, 0)));
+/* Does the same in a function whose last arguments are `format` and what belongs to it. */
+#define MUST_FORMAT_REST(format)                                                                   \
+    ({                                                                                             \
+        va_list rest_;                                                                             \
+        va_start(rest_, format);                                                                   \
+        char *formatted_ = must_format_all(format, rest_);                                         \
+        va_end(rest_);                                                                             \
+        formatted_;                                                                                \
+    })
 /* Sets a variable of the environment. Exits with a message if there is no memory. */
 void must_set(const char *variable, const char *value);
 /* Frees `text`, and returns it with the formatted text behind it. The caller frees. */

@@ -1,6 +1,5 @@
 #include "cli/out/summary_lines.h"
 
-#include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -32,10 +31,7 @@ void lines_add(enum weight weight, const char *format, ...)
 {
     char *broken = NULL;
     size_t bytes;
-    va_list arguments;
-    va_start(arguments, format);
-    OWNED char *text = must_format_all(format, arguments);
-    va_end(arguments);
+    OWNED char *text = MUST_FORMAT_REST(format);
     FILE *out = must_open_text(&broken, &bytes);
     unsigned rows = break_text(out, sanitise_line_but(text, *BREAK_KEEP), LINES_COLUMNS, INDENT, 0);
     fclose(out);

@@ -15,7 +15,6 @@
 #include "base/tally.h"
 #include "base/walk.h"
 #include "cache/catalogue/changes.h"
-#include "cache/run/run.h"
 #include "cache/tier/tier.h"
 #include "cli/os/home_lock.h"
 #include "cli/os/team_walk.h"

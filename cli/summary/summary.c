@@ -4,7 +4,6 @@
 #include <string.h>
 #include <sys/wait.h>
 
-#include "base/path.h"
 #include "cli/os/ending.h"
 #include "cli/out/say.h"
 #include "cli/out/summary_lines.h"

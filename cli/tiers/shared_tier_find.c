@@ -3,7 +3,6 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
-#include <unistd.h>
 
 #include "base/local.h"
 #include "cli/os/detached.h"

@@ -1,5 +1,4 @@
 #include <inttypes.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,10 +27,7 @@ static void add(struct top_page *page, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 static void add(struct top_page *page, const char *format, ...)
 {
-    va_list arguments;
-    va_start(arguments, format);
-    char *line = must_format_all(format, arguments);
-    va_end(arguments);
+    char *line = MUST_FORMAT_REST(format);
     if (page->count < TOP_MOST_LINES) {
         page->lines[page->count++] = line;
     } else {
