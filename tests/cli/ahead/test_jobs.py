@@ -1,6 +1,7 @@
 """Jobs whose files `stoker run` reads ahead, from a slow origin."""
 
 import pathlib
+import random
 import sys
 
 import pytest
@@ -26,26 +27,34 @@ def read_ahead(ran):
     return ran.json["read_ahead"]["files"]
 
 
-@pytest.mark.parametrize("kind, workers, least", [("plain", 2, COUNT // 2), ("stay", 2, COUNT // 2),
-                                                  ("plain", 0, COUNT // 2), ("own", 2, COUNT // 2)])
-def test_files_are_there_before_they_are_wanted(jobs, plainly, origin, data, kind, workers, least):
+def write(directory):
+    """Writes the files of a data set."""
+    directory.mkdir(parents=True)
+    for number in range(COUNT):
+        (directory / f"file{number:04}").write_bytes(random.Random(number).randbytes(SIZE))
+
+
+def test_files_are_there_before_they_are_wanted(jobs, plainly, session_origin, origin, parts):
     """The batches and draws are those of a job without Stoker. Each file is read once."""
-    plain = plainly(line(data, kind, workers, 2))
+    loaders = ["plain:2", "stay:2", "plain:0", "own:2"]
+    source, data = session_origin.directory("each")
+    for number in range(len(loaders)):
+        write(source / str(number))
+    settle()
+    job = line(data, "each", 2, *loaders)
+    plain = plainly(job)
     origin.fs.latency_ms = 2
     with origin.fs.counting() as counted:
-        ran = jobs.run(line(data, kind, workers, 2), path=data, timeout=300)
-    assert ran.stdout == plain and len(plain.split("\n")) == 3
-    assert read_ahead(ran) >= least
-    assert ran.json["bytes_origin"] == COUNT * SIZE
-    assert ran.json["read_ahead"]["there"] + ran.json["read_ahead"]["awaited"] + ran.fills == COUNT
+        ran = jobs.run(job, path=data, env=parts.env, timeout=300)
+    assert ran.stdout == plain and len(plain.splitlines()) == 2 * len(loaders)
+    figures = dict(zip(loaders, parts.figures(), strict=True))
+    assert [loader for loader, of in figures.items() if of["files"] < COUNT // 2] == []
+    for name, count in ("bytes_origin", COUNT * SIZE), ("opens", 2 * COUNT):
+        assert {loader: of[name] for loader, of in figures.items()} == dict.fromkeys(loaders, count)
+    firsts = {loader: of["there"] + of["awaited"] + of["fills"] for loader, of in figures.items()}
+    assert firsts == dict.fromkeys(loaders, COUNT)
     assert f"{read_ahead(ran)} files read ahead in this run" in " ".join(ran.stderr.split())
-    assert counted.counts()["read_bytes"] <= 1.02 * COUNT * SIZE
-    assert ran.json["opens"] == 2 * COUNT
-
-
-def test_it_can_be_switched_off(jobs, data):
-    ran = jobs.run(line(data, "plain", 2, 1), path=data, env={"STOKER_AHEAD": "off"})
-    assert read_ahead(ran) == 0 and ran.fills == COUNT
+    assert counted.counts()["read_bytes"] <= 1.02 * len(loaders) * COUNT * SIZE
 
 
 def test_a_pass_that_ends_early(jobs, session_origin, origin):
@@ -56,21 +65,21 @@ def test_a_pass_that_ends_early(jobs, session_origin, origin):
     assert 0 < read_ahead(ran) <= 2048 + 256
 
 
-@pytest.mark.parametrize("kind, right", [("wrong", 0), ("two", COUNT)])
-def test_a_list_of_other_files(jobs, plainly, session_origin, kind, right):
+def test_a_list_of_other_files(jobs, plainly, session_origin, parts):
     """The list names files that no sample opens: at most 64 of these are read. A list of the right files beside it is
     used."""
-    source, data = session_origin.files(f"list-{kind}", COUNT, SIZE)
-    (source / "read").mkdir()
-    for path in source.iterdir():
-        if path.is_file():
-            (source / "read" / path.name).write_bytes(path.read_bytes())
+    source, data = session_origin.directory("list")
+    for number in range(2):
+        write(source / str(number))
+        write(source / str(number) / "read")
     settle()
-    plain = plainly(line(data, kind, 2, 2))
-    ran = jobs.run(line(data, kind, 2, 2), path=data, timeout=300)
+    job = line(data, "each", 2, "wrong:2", "two:2")
+    plain = plainly(job)
+    ran = jobs.run(job, path=data, env=parts.env, timeout=300)
     assert ran.stdout == plain
-    assert 0 < read_ahead(ran) <= right + 64
-    assert right == 0 or read_ahead(ran) > right // 2
+    wrong, two = (of["files"] for of in parts.figures())
+    assert 0 < wrong <= 64
+    assert COUNT // 2 < two <= COUNT + 64
 
 
 def test_a_sampler_that_takes_few(jobs, session_origin, origin):
@@ -99,15 +108,21 @@ def test_a_tier_that_is_too_small(jobs, origin, data):
     assert counted.counts()["read_bytes"] <= 1.02 * COUNT * SIZE
 
 
-def test_a_second_run_asks_ahead(jobs, origin, data):
-    """The cache is there: what changed is asked ahead of the workers, and they wait for few answers."""
-    jobs.run(line(data, "plain", 2, 1), path=data, flags=["--keep"], timeout=300)
+def test_later_runs(jobs, origin, data):
+    """Reading ahead can be switched off. With a cache that is there, what changed is asked ahead of the workers, and they
+    wait for few answers. If the entries were removed, the catalogue still has them: they are read ahead."""
+    ran = jobs.run(line(data, "plain", 2, 1), path=data, flags=["--keep"], env={"STOKER_AHEAD": "off"}, timeout=300)
+    assert read_ahead(ran) == 0 and ran.fills == COUNT
     origin.fs.latency_ms = 2
     with origin.fs.counting() as counted:
-        ran = jobs.run(line(data, "plain", 2, 1), path=data, timeout=300)
+        ran = jobs.run(line(data, "plain", 2, 1), path=data, flags=["--keep"], timeout=300)
     assert ran.hits == ran.json["read_ahead"]["there"] == COUNT and counted["read"] == 0
     waits = sum(bucket["count"] for bucket in ran.json["origin_waits"]["buckets"])
     assert waits < COUNT // 2
+    assert jobs.stoker("clear", data).returncode == 0
+    origin.fs.latency_ms = 1
+    ran = jobs.run(line(data, "plain", 2, 1), path=data, timeout=300)
+    assert read_ahead(ran) >= COUNT // 2
 
 
 def test_a_local_disk(jobs, plainly, scratch):
@@ -121,15 +136,6 @@ def test_a_local_disk(jobs, plainly, scratch):
     assert ran.stdout == plainly(command)
     assert read_ahead(ran) > 0 and read_ahead(ran) + ran.fills == COUNT
     assert ran.json["bytes_origin"] == COUNT * SIZE
-
-
-def test_entries_that_were_removed(jobs, origin, data):
-    """The catalogue still has them."""
-    jobs.run(line(data, "plain", 2, 1), path=data, flags=["--keep"], timeout=300)
-    assert jobs.stoker("clear", data).returncode == 0
-    origin.fs.latency_ms = 1
-    ran = jobs.run(line(data, "plain", 2, 1), path=data, timeout=300)
-    assert read_ahead(ran) >= COUNT // 2
 
 
 def test_warm_reads_what_no_loader_foretells(jobs, session_origin, origin):

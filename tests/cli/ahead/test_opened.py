@@ -26,13 +26,13 @@ def run(jobs, plainly, origin, data):
     return functools.partial(_run, jobs, plainly, origin, data)
 
 
-def _run(jobs, plainly, origin, data, *arguments, latency_ms=1, **more):
-    """Returns the run, whose batches and draws are those of a job without Stoker."""
-    line = [sys.executable, PROGRAM, data, *map(str, arguments)]
+def _run(jobs, plainly, origin, data, epochs, *loaders, latency_ms=1, **more):
+    """Returns the run of a job with these loaders, whose batches and draws are those of a job without Stoker."""
+    line = [sys.executable, PROGRAM, data, str(epochs), *loaders]
     plain = plainly(line)
     origin.fs.latency_ms = latency_ms
     ran = jobs.run(line, path=data, tier=f"/dev/shm:{TIER}", timeout=300, **more)
-    assert ran.stdout == plain and len(plain.splitlines()) == arguments[2]
+    assert ran.stdout == plain and len(plain.splitlines()) == epochs * len(loaders)
     return ran
 
 
@@ -40,51 +40,40 @@ def kept(state):
     return list((state["XDG_STATE_HOME"] / "stoker/samples").glob("*"))
 
 
-@pytest.mark.parametrize("workers, how", [(2, ""), (2, "persistent"), (2, "spawn"), (2, "subset"), (2, "single"), (0, ""),
-                                          (2, "batches"), (2, "lists")])
-def test_later_epochs_are_read_ahead(run, workers, how):
-    """The tier has room for half of the files."""
-    ran = run("one", workers, EPOCHS, how)
-    assert ran.epoch(2)["opens"] == COUNT and ran.epoch(2)["hits"] >= 0.75 * COUNT
+LOADERS = ["one:2:", "one:2:persistent", "one:1:spawn", "one:2:subset", "one:2:single", "one:0:", "one:2:batches",
+           "one:2:lists", "two:2:", "two:2:batches"]
 
 
-@pytest.mark.parametrize("how", ["", "batches"])
-def test_samples_of_two_files(run, how):
-    ran = run("two", 2, EPOCHS, how)
-    assert ran.epoch(2)["opens"] == COUNT and ran.epoch(2)["hits"] >= 0.75 * COUNT
+def test_later_epochs_are_read_ahead(run, state):
+    """The tier has room for half of the files. Each loader's data set is another one, so its first epoch shows nothing
+    of it. Nothing is kept for the next run if the user says so."""
+    ran = run(EPOCHS, *LOADERS, flags=["--no-history"], env=state)
+    second = {loader: ran.epoch(EPOCHS * number + 2) for number, loader in enumerate(LOADERS)}
+    assert {loader: epoch["opens"] for loader, epoch in second.items()} == dict.fromkeys(LOADERS, COUNT)
+    assert [loader for loader, epoch in second.items() if epoch["hits"] < 0.75 * COUNT] == []
+    assert kept(state) == []
 
 
-@pytest.mark.parametrize("kind", ["other", "mixed"])
-def test_samples_that_draw_a_file(run, kind):
+def test_samples_that_draw_a_file(run):
     """Files that they have opened say nothing of those that they will draw."""
-    run(kind, 2, EPOCHS, latency_ms=0)
+    run(2, "other:2:", "mixed:2:", latency_ms=0)
 
 
-def test_the_next_run(run, jobs, origin, state):
-    """It finds no cache, and its first epoch is read ahead."""
-    run("one", 2, 1, env=state)
+def test_the_next_runs(run, jobs, origin, state):
+    """A run finds no cache, and its first epoch is read ahead. If what earlier runs have seen is wrong, no more than the 64
+    probes are read in vain: the tree has its turn. The next run has that one's files in the place of the wrong ones."""
+    run(1, "one:2:", env=state)
     assert len(kept(state)) == 1 and kept(state)[0].stat().st_mode & 0o777 == 0o600
     assert jobs.stoker("clear").returncode == 0
     with origin.fs.counting() as counted:
-        ran = run("one", 2, 1, env=state)
+        ran = run(1, "one:2:", env=state)
     assert ran.epoch(1)["hits"] >= 0.75 * COUNT
     assert counted.counts()["read_bytes"] <= 1.02 * COUNT * SIZE
-
-
-def test_what_an_earlier_run_has_seen_is_wrong(run, jobs, state):
-    """No more than the 64 probes are read in vain: the tree has its turn. The next run has this one's files in the place
-    of the wrong ones."""
-    run("one", 2, 1, latency_ms=0, env=state)
     assert jobs.stoker("clear").returncode == 0
-    ran = run("one", 2, 1, "backwards", latency_ms=2, env=state)
+    ran = run(1, "one:2:backwards", latency_ms=2, env=state)
     assert ran.json["read_ahead"]["files"] > 2 * 64
     assert jobs.stoker("clear").returncode == 0
-    assert run("one", 2, 1, "backwards", env=state).epoch(1)["hits"] >= 0.75 * COUNT
-
-
-def test_nothing_is_kept_if_the_user_says_so(run, state):
-    run("one", 0, 1, latency_ms=0, flags=["--no-history"], env=state)
-    assert kept(state) == []
+    assert run(1, "one:2:backwards", env=state).epoch(1)["hits"] >= 0.75 * COUNT
 
 
 class Data(Dataset):

@@ -18,13 +18,19 @@ PROGRAM = pathlib.Path(__file__).parent / "programs/second_files.py"
 COUNT, SIZE = 300, 20000
 
 
+MASKS = ["masks:2:1", "masks:0:1", "batched:2:1"]
+FEW = ["few:2:3", "some:2:3"]
+
+
 @pytest.fixture(scope="module")
 def data(session_origin):
+    """Below it a directory for each data set of a job."""
     source, mount = session_origin.directory("pairs")
-    for kind, suffix in ("images", "jpg"), ("masks", "png"):
-        (source / kind).mkdir()
-        for number in range(COUNT):
-            (source / kind / f"{number:04}.{suffix}").write_bytes(os.urandom(SIZE))
+    for at in range(len(MASKS + FEW)):
+        for kind, suffix in ("images", "jpg"), ("masks", "png"):
+            (source / str(at) / kind).mkdir(parents=True)
+            for number in range(COUNT):
+                (source / str(at) / kind / f"{number:04}.{suffix}").write_bytes(os.urandom(SIZE))
     settle()
     return mount
 
@@ -34,44 +40,41 @@ def run(jobs, plainly, origin, data):
     return functools.partial(_run, jobs, plainly, origin, data)
 
 
-def _run(jobs, plainly, origin, data, kind, workers, epochs=1, **more):
+def _run(jobs, plainly, origin, data, *sets, **more):
     """Returns the run, whose batches and draws are those of a job without Stoker."""
-    line = [sys.executable, PROGRAM, data, kind, str(workers), str(epochs)]
+    line = [sys.executable, PROGRAM, data, *sets]
     plain = plainly(line)
     origin.fs.latency_ms = 2
     ran = jobs.run(line, path=data, timeout=300, **more)
-    assert ran.stdout == plain and len(plain.splitlines()) == epochs
+    assert ran.stdout == plain and len(plain.splitlines()) == sum(int(each[-1]) for each in sets)
     return ran
 
 
-@pytest.mark.parametrize("kind, workers", [("masks", 2), ("masks", 0), ("batched", 2)])
-def test_masks_beside_images(run, origin, kind, workers):
+def test_masks_beside_images(run, origin, parts):
     """Nearly all are there before they are wanted in the first epoch. Each file is read once."""
     with origin.fs.counting() as counted:
-        ran = run(kind, workers)
-    assert ran.json["read_ahead"]["there"] >= 0.75 * 2 * COUNT and ran.opens == 2 * COUNT
-    assert counted.counts()["read_bytes"] <= 1.02 * 2 * COUNT * SIZE
+        run(*MASKS, env=parts.env)
+    figures = dict(zip(MASKS, parts.figures(), strict=True))
+    assert {each: figures[each]["opens"] for each in MASKS} == dict.fromkeys(MASKS, 2 * COUNT)
+    assert [each for each in MASKS if figures[each]["there"] < 0.75 * 2 * COUNT] == []
+    assert [each for each in MASKS if figures[each]["bytes_origin"] > 1.02 * 2 * COUNT * SIZE] == []
+    assert counted.counts()["read_bytes"] <= 1.02 * len(MASKS) * 2 * COUNT * SIZE
+
+
+def test_masks_that_few_samples_open(run, parts):
+    """"few": the rule is wrong for all other samples, so at most 64 masks are read in vain, in all epochs. "some": the rule
+    holds for the first samples, so it is believed. Then 64 masks are read in vain, and one for each that was opened, or
+    stands for some."""
+    run(*FEW, env=parts.env)
+    few, some = (of["bytes_origin"] // SIZE - COUNT for of in parts.figures())
+    assert 2 * 6 <= few <= 2 * 6 + 64
+    assert 2 * 24 <= some <= 2 * (2 * 24) + 64
 
 
 def test_a_tier_that_is_too_small(run):
     """Both files make room for later ones."""
-    ran = run("masks", 2, 2, tier=f"/dev/shm:{COUNT * SIZE + (4 << 20)}")
+    ran = run("masks:2:2", tier=f"/dev/shm:{COUNT * SIZE + (4 << 20)}")
     assert ran.epoch(2)["hits"] >= 0.75 * 2 * COUNT
-
-
-def test_masks_that_are_opened_no_more(run):
-    """The rule is wrong for all other samples: at most 64 masks are read in vain, in all epochs."""
-    ran = run("few", 2, 3)
-    masks = ran.json["bytes_origin"] // SIZE - COUNT
-    assert 2 * 6 <= masks <= 2 * 6 + 64
-
-
-def test_masks_that_some_samples_open(run):
-    """The rule holds for the first samples, so it is believed. Then 64 masks are read in vain, and one for each that was
-    opened, or stands for some."""
-    ran = run("some", 2, 3)
-    masks = ran.json["bytes_origin"] // SIZE - COUNT
-    assert 2 * 24 <= masks <= 2 * (2 * 24) + 64
 
 
 def test_paths_of_a_sample(tmp_path):

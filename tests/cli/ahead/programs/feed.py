@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Draws the batches of a Feed: PROGRAM DIRECTORY Feed|Loader EPOCHS. Prints a digest of each epoch's batches, and a
-draw."""
+"""Draws the batches of a Feed and of a Loader, whose files are in DIRECTORY/Feed and DIRECTORY/Loader: PROGRAM DIRECTORY
+EPOCHS. Prints a digest of each epoch's batches, and a draw. After each of the two it runs the command in AFTER_EACH."""
 
 import hashlib
 import os
@@ -12,10 +12,7 @@ from stoker import Loader, transforms
 from stoker._feed import Feed
 
 
-def main():
-    directory, kind, epochs = sys.argv[1], sys.argv[2], int(sys.argv[3])
-    torch.manual_seed(5)
-    torch.set_num_threads(1)
+def train(kind, directory, epochs):
     paths = sorted(os.path.join(directory, name) for name in os.listdir(directory))
     options = {"transform": transforms.RandomResizedCropFlip(16), "batch_size": 8, "shuffle": True, "threads": 2}
     how = {"device": "cpu"} if kind == "Loader" else {}
@@ -25,6 +22,14 @@ def main():
         for images, labels in feed:
             digest.update(images.numpy().tobytes() + bytes(str(labels.tolist()), "ascii"))
         print(digest.hexdigest()[:16], torch.rand(1).item(), flush=True)
+
+
+def main():
+    torch.manual_seed(5)
+    torch.set_num_threads(1)
+    for kind in ("Feed", "Loader"):
+        train(kind, f"{sys.argv[1]}/{kind}", int(sys.argv[2]))
+        os.system(os.environ.get("AFTER_EACH", ""))
 
 
 if __name__ == "__main__":

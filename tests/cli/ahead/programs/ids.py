@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
-"""Draws the batches of a data set that joins the name of each file when a sample is made: PROGRAM DIRECTORY KIND WORKERS.
+"""Draws the batches of data sets that join the name of each file when a sample is made, of one after the other: PROGRAM
+DIRECTORY KIND:WORKERS...
 
-Prints a digest of the batches, and a draw. These are the kinds. texts: a list of ids. numbers: a list of numbers that the
+The files of the n-th are in DIRECTORY/n. Prints a line for each: a digest of the batches, and a draw. Then it runs the
+command in AFTER_EACH. These are the kinds. texts: a list of ids. numbers: a list of numbers that the
 names fill up with zeros. pairs: a list of ids with labels, and a mask beside each image. index: no list at all. drawn: names
 that do not follow from anything."""
 
@@ -45,13 +47,15 @@ class Images(Dataset):
 
 
 def main():
-    directory, kind, workers = sys.argv[1], sys.argv[2], int(sys.argv[3])
     torch.manual_seed(7)
     random.seed(7)
-    digest = hashlib.sha256()
-    for batch in DataLoader(Images(directory, kind), batch_size=8, shuffle=True, num_workers=workers):
-        digest.update(str(batch.tolist()).encode())
-    print(digest.hexdigest()[:16], torch.rand(1).item(), random.random(), flush=True)
+    for number, (kind, workers) in enumerate(each.split(":") for each in sys.argv[2:]):
+        data = Images(f"{sys.argv[1]}/{number}", kind)
+        digest = hashlib.sha256()
+        for batch in DataLoader(data, batch_size=8, shuffle=True, num_workers=int(workers)):
+            digest.update(str(batch.tolist()).encode())
+        print(digest.hexdigest()[:16], torch.rand(1).item(), random.random(), flush=True)
+        os.system(os.environ.get("AFTER_EACH", ""))
 
 
 if __name__ == "__main__":

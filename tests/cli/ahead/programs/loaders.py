@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-"""Draws the batches of a library's loader: PROGRAM DIRECTORY KIND.
+"""Draws the batches of loaders of torch and of libraries, of one after the other: PROGRAM DIRECTORY KIND...
 
-Prints a line for each epoch: a digest of its batches, and draws. The main process draws between its batches, and workers
+The files of the n-th are in DIRECTORY/n. After each loader the program runs the command in AFTER_EACH. Prints a line for
+each epoch: a digest of its batches, and draws. The main process draws between its batches, and workers
 draw for each sample."""
 
 import contextlib
@@ -9,7 +10,6 @@ import hashlib
 import io
 import os
 import random
-import subprocess
 import sys
 import tempfile
 
@@ -60,7 +60,7 @@ def train(loader, set_epoch=None, most=None):
 
 def started(how):
     return lambda data: train(DataLoader(data, shuffle=True, multiprocessing_context=how, persistent_workers=True,
-                                         **USUAL))
+                                         batch_size=8, num_workers=1))
 
 
 def one_generator(data):
@@ -78,17 +78,25 @@ def rank(data):
 
 
 def ranks(data):
-    """Two ranks of one job, each a process."""
+    """Two ranks of one job, each a child of this process: without Stoker, for what is printed."""
     with tempfile.TemporaryDirectory() as directory:
-        line = [sys.executable, __file__, sys.argv[1], "a rank of two", os.path.join(directory, "store")]
-        environment = {**os.environ, "GLOO_SOCKET_IFNAME": "lo"}
-        started = [subprocess.Popen([*line, str(number)], env=environment) for number in range(2)]
-        sys.exit(max(each.wait() for each in started))
+        os.environ.update(STORE=f"file://{directory}/store", WORLD_SIZE="2", GLOO_SOCKET_IFNAME="lo")
+        children = []
+        for number in range(2):
+            children.append(os.fork())
+            if children[-1] == 0:
+                os.environ["RANK"] = str(number)
+                seed()  # of which a fork changes random's
+                rank_of_two(data)
+                sys.stdout.flush()
+                os._exit(0)
+        assert all(os.waitpid(child, 0)[1] == 0 for child in children)
 
 
 def rank_of_two(data):
     """The first rank prints for both."""
-    distributed.init_process_group("gloo", init_method=f"file://{sys.argv[3]}", rank=int(sys.argv[4]), world_size=2)
+    distributed.init_process_group("gloo", init_method=os.environ.get("STORE", "env://"), rank=int(os.environ["RANK"]),
+                                   world_size=2)
     sampler = DistributedSampler(data)
     loader = DataLoader(data, sampler=sampler, persistent_workers=True, **USUAL)
     lines = io.StringIO()
@@ -178,12 +186,18 @@ KINDS = {"spawn": started("spawn"), "forkserver": started("forkserver"), "one ge
          "timm": many_epochs, "timm repeated": repeated, "transformers": by_length, "lightning": lightning_fit}
 
 
-def main():
+def seed():
     torch.manual_seed(7)
-    torch.set_num_threads(1)
     random.seed(7)
     numpy.random.seed(7)
-    KINDS[sys.argv[2]](Files(sys.argv[1]))
+
+
+def main():
+    torch.set_num_threads(1)
+    seed()
+    for number, kind in enumerate(sys.argv[2:]):
+        KINDS[kind](Files(f"{sys.argv[1]}/{number}"))
+        os.system(os.environ.get("AFTER_EACH", ""))
 
 
 if __name__ == "__main__":

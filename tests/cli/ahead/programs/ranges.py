@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
-"""Draws the batches of a data set whose samples are ranges of one file: PROGRAM FILE KIND EPOCHS [HOW].
+"""Draws the batches of data sets whose samples are ranges of one file, of one after the other: PROGRAM DIRECTORY EPOCHS
+KIND:HOW...
 
-Prints a line for each epoch: a digest of its batches, and a draw. KIND: pread, read, readv, or h5py. HOW: anew (each sample
+The file is DIRECTORY/plain, or DIRECTORY/h5py. Prints a line for each epoch: a digest of its batches, and a draw. After each
+data set it runs the command in AFTER_EACH. KIND: pread, read, readv, or h5py. HOW: anew (each sample
 opens the file), backwards (another range for each sample), persistent, or replaced (the file, by a copy with other bytes,
-before epoch 3)."""
+before epoch 3), or nothing."""
 
 import hashlib
 import os
@@ -34,6 +36,7 @@ def _readv(file, index):
 class Ranges(Dataset):
     def __init__(self, path, kind, how):
         self.path, self.kind, self.how = path, kind, how
+        self.loader = "/" + kind + how.replace("backwards", "")  # another data set than that of another loader
         self.count = os.path.getsize(path) // SIZE
         self.file = None
 
@@ -67,9 +70,8 @@ class Ranges(Dataset):
         return int.from_bytes(hashlib.sha256(row).digest()[:6], "big") + torch.randint(9, ()).item()
 
 
-def main():
-    path, kind, epochs, how = *sys.argv[1:3], int(sys.argv[3]), (*sys.argv[4:], "")[0]
-    torch.manual_seed(7)
+def train(directory, epochs, kind, how):
+    path = f"{directory}/{'h5py' if kind == 'h5py' else 'plain'}"
     loader = DataLoader(Ranges(path, kind, how), batch_size=8, shuffle=True, num_workers=2,
                         persistent_workers=how == "persistent")
     for epoch in range(epochs):
@@ -79,6 +81,13 @@ def main():
         for batch in loader:
             digest.update(str(batch.tolist()).encode())
         print(digest.hexdigest()[:16], torch.rand(1).item(), flush=True)
+
+
+def main():
+    torch.manual_seed(7)
+    for each in sys.argv[3:]:
+        train(sys.argv[1], int(sys.argv[2]), *each.split(":"))
+        os.system(os.environ.get("AFTER_EACH", ""))
 
 
 if __name__ == "__main__":

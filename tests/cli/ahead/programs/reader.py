@@ -1,5 +1,7 @@
 #!/usr/bin/env python3
-"""Draws the batches of a training: PROGRAM DIRECTORY KIND WORKERS EPOCHS [BATCHES].
+"""Draws the batches of a training: PROGRAM DIRECTORY KIND WORKERS EPOCHS [BATCHES]. Or of several, one after the other:
+PROGRAM DIRECTORY each EPOCHS KIND:WORKERS... The files of the n-th are in DIRECTORY/n then, and after each the program runs
+the command in AFTER_EACH.
 
 Prints a line for each epoch: a digest of its batches, and a draw. KIND says how files are found and ordered. An epoch
 ends after BATCHES."""
@@ -59,11 +61,7 @@ class Shuffled(Sampler):
         return -(-len(self.data) // self.step)
 
 
-def main():
-    directory, kind, workers, epochs = sys.argv[1], sys.argv[2], int(sys.argv[3]), int(sys.argv[4])
-    most = int(sys.argv[5]) if len(sys.argv) > 5 else None
-    torch.manual_seed(7)
-    random.seed(7)
+def train(directory, kind, workers, epochs, most=None):
     data = Files(directory, kind)
     how = {"sampler": Shuffled(data, FEW if kind == "few" else 1)} if kind in ("own", "few") else {"shuffle": True}
     loader = DataLoader(data, batch_size=8, num_workers=workers, persistent_workers=workers > 0 and kind == "stay",
@@ -84,5 +82,16 @@ def main():
             os._exit(0)
 
 
+def main(directory, kind, *arguments):
+    torch.manual_seed(7)
+    random.seed(7)
+    if kind != "each":
+        train(directory, kind, *map(int, arguments))
+        return
+    for number, (kind, workers) in enumerate(each.split(":") for each in arguments[1:]):
+        train(f"{directory}/{number}", kind, int(workers), int(arguments[0]))
+        os.system(os.environ.get("AFTER_EACH", ""))
+
+
 if __name__ == "__main__":
-    main()
+    main(*sys.argv[1:])

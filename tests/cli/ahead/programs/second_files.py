@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""Draws the batches of a data set that has a list of its images, and opens a mask beside each: PROGRAM DIRECTORY KIND
-WORKERS EPOCHS.
+"""Draws the batches of data sets that have a list of their images, and open a mask beside each, of one after the other:
+PROGRAM DIRECTORY KIND:WORKERS:EPOCHS...
 
-Prints a line for each epoch: a digest of its batches, and a draw. KIND: masks; few or some, which have no more masks after the
+The files of the n-th are in DIRECTORY/n. Prints a line for each epoch: a digest of its batches, and a draw. After each data
+set it runs the command in AFTER_EACH. KIND: masks; few or some, which have no more masks after the
 first of a process; or batched, which makes all samples of a batch at once."""
 
 import hashlib
@@ -41,10 +42,7 @@ class Batched(Images):
         return list(map(self.__getitem__, indices))
 
 
-def main():
-    directory, kind, workers, epochs = sys.argv[1], sys.argv[2], int(sys.argv[3]), int(sys.argv[4])
-    torch.manual_seed(7)
-    random.seed(7)
+def train(directory, kind, workers, epochs):
     data = (Batched if kind == "batched" else Images)(directory, kind)
     loader = DataLoader(data, batch_size=8, shuffle=True, num_workers=workers, persistent_workers=kind in FEW)
     for _ in range(epochs):
@@ -52,6 +50,15 @@ def main():
         for batch in loader:
             digest.update(str(batch.tolist()).encode())
         print(digest.hexdigest()[:16], torch.rand(1).item(), random.random(), flush=True)
+
+
+def main():
+    torch.manual_seed(7)
+    random.seed(7)
+    for number, each in enumerate(sys.argv[2:]):
+        kind, workers, epochs = each.split(":")
+        train(f"{sys.argv[1]}/{number}", kind, int(workers), int(epochs))
+        os.system(os.environ.get("AFTER_EACH", ""))
 
 
 if __name__ == "__main__":

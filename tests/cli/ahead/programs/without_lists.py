@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Draws the batches of a data set that has no list of its files: PROGRAM DIRECTORY KIND WORKERS EPOCHS [HOW].
+"""Draws the batches of data sets that have no list of their files, of one after the other: PROGRAM DIRECTORY EPOCHS
+KIND:WORKERS:HOW...
 
 Prints a line for each epoch: a digest of its batches, and a draw. KIND says which files a sample opens. HOW: persistent,
-spawn, subset, single,
-backwards, batches, or lists."""
+spawn, subset, single, backwards, batches, lists, or nothing."""
 
 import hashlib
 import os
@@ -23,8 +23,9 @@ def names_in(directory):
 
 
 class Files(Dataset):
-    def __init__(self, directory, kind):
+    def __init__(self, directory, kind, loader):
         self.directory, self.kind = directory, kind
+        self.loader = f"/{loader}"  # another data set than that of another loader
         self.count = len(os.listdir(directory)) // (2 if kind == "two" else 1)
 
     def __len__(self):
@@ -60,8 +61,9 @@ class OfLists(Files):
 
 
 def make_loader(directory, kind, workers, how):
-    data = {"batches": Batched, "lists": OfLists}.get(how, Files)(directory, kind)
-    if how == "backwards":  # what samples open is another file each
+    loader = f"{workers}" if how == "backwards" else f"{workers}{how}"
+    data = {"batches": Batched, "lists": OfLists}.get(how, Files)(directory, kind, loader)
+    if how == "backwards":  # what samples of the same data set open is another file each
         names_in(data.directory).reverse()
     if how == "lists":
         batches = BatchSampler(RandomSampler(data), 8, drop_last=False)
@@ -74,15 +76,16 @@ def make_loader(directory, kind, workers, how):
 
 
 def main():
-    directory, kind, workers, epochs = sys.argv[1], sys.argv[2], int(sys.argv[3]), int(sys.argv[4])
+    directory, epochs = sys.argv[1], int(sys.argv[2])
     torch.manual_seed(7)
     random.seed(7)
-    loader = make_loader(directory, kind, workers, sys.argv[5] if len(sys.argv) > 5 else "")
-    for _ in range(epochs):
-        digest = hashlib.sha256()
-        for batch in loader:
-            digest.update(str(batch.tolist() if isinstance(batch, torch.Tensor) else batch).encode())
-        print(digest.hexdigest()[:16], torch.rand(1).item(), random.random(), flush=True)
+    for kind, workers, how in (each.split(":") for each in sys.argv[3:]):
+        loader = make_loader(directory, kind, int(workers), how)
+        for _ in range(epochs):
+            digest = hashlib.sha256()
+            for batch in loader:
+                digest.update(str(batch.tolist() if isinstance(batch, torch.Tensor) else batch).encode())
+            print(digest.hexdigest()[:16], torch.rand(1).item(), random.random(), flush=True)
 
 
 if __name__ == "__main__":
