@@ -31,13 +31,25 @@ def say(program, *arguments, batches=True, timeout=600):
     return [json.loads(line) for line in done.stdout.splitlines()]
 
 
-def run(scratch, program, *arguments):
-    """Returns what `stoker run` counted of its batches. The catalogue is the run's own: the user's may know
-    as many tiers as it can."""
-    summary, empty = scratch / "summary.json", scratch / "data"
+def run(scratch, program, *cases):
+    """Returns what `stoker run` counted of the batches of each case, for a program that runs the command in AFTER_EACH behind
+    each. The catalogue is the run's own: the user's may know as many tiers as it can."""
+    looks, empty = scratch / "looks", scratch / "data"
     empty.mkdir()
+    stoker = PACKAGE.parent / "stoker"
     with Isolated("2g") as place:
-        place.run([PACKAGE.parent / "stoker", "run", f"--path={empty}", f"--tier={scratch}:16M",
-                   f"--json={summary}", "--", sys.executable, "-B", HERE / "programs" / program,
-                   *arguments], env={"OMP_NUM_THREADS": "1"}, timeout=600)
-    return json.loads(summary.read_text())["batches"]
+        place.run([stoker, "run", f"--path={empty}", f"--tier={scratch}:16M", "--", sys.executable, "-B",
+                   HERE / "programs" / program, *cases],
+                  env={"OMP_NUM_THREADS": "1", "AFTER_EACH": f"{stoker} top --once --json >>{looks}"}, timeout=600)
+    return dict(zip(cases, _growth(looks.read_text()), strict=True))
+
+
+def _growth(text):
+    """Yields what was counted between two looks at a run."""
+    before = {"left": {}}
+    while text := text.lstrip():
+        look, end = json.JSONDecoder().raw_decode(text)
+        text, now = text[end:], look["runs"][0]["batches"]
+        left = {reason: count for reason, count in now["left"].items() if count != before["left"].get(reason, 0)}
+        yield {"rows": now["rows"] - before.get("rows", 0), "slots": now["slots"] - before.get("slots", 0), "left": left}
+        before = now

@@ -499,6 +499,7 @@ def in_containers():
 def main(*names):
     for name in names or CASES:
         print(json.dumps([name, CASES[name]()]), flush=True)
+        os.system(os.environ.get("AFTER_EACH", ""))
 
 
 if __name__ == "__main__":
