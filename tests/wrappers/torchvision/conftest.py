@@ -21,6 +21,7 @@ PACKAGE = BUILD / "python" / "stoker"
 import torchvision
 
 import pictures
+from forked import forked
 
 
 def pytest_collection_modifyitems(items):
@@ -62,9 +63,8 @@ def tell(tmp_path_factory):
     clean.update(HOME=home, XDG_CACHE_HOME=home + "/.cache", OMP_NUM_THREADS="1")
 
     def run(how, program, arguments, more):
-        more = dict(more)
         if how != "plainly":
-            more["PYTHONPATH"] = str(PACKAGE / "site.zip")
+            more = {**more, "PYTHONPATH": str(PACKAGE / "site.zip")}
         if how == "decoding":
             more["STOKER_TORCHVISION"] = "off"
         done = subprocess.run(
@@ -74,10 +74,13 @@ def tell(tmp_path_factory):
         assert done.returncode == 0, done.stderr[-4000:]
         return done.stdout
 
-    plainly = functools.cache(functools.partial(run, "plainly"))
+    with forked(["torchvision"], clean) as run_forked:
+        plainly = functools.cache(run_forked)
 
-    def tell(how, program, *arguments, env=None, lines=False):
-        more = tuple((env or {}).items())
-        said = plainly(program, arguments, more) if how == "plainly" else run(how, program, arguments, more)
-        return said.splitlines() if lines else json.loads(said)
-    return tell
+        def tell(how, program, *arguments, env=None, lines=False):
+            if how == "plainly" and not env:
+                said = plainly(HERE / "programs" / program, *arguments)
+            else:
+                said = run(how, program, arguments, env or {})
+            return said.splitlines() if lines else json.loads(said)
+        yield tell
