@@ -1,5 +1,6 @@
 """The programs describe tensors and images so that two runs can be compared."""
 
+import array
 import hashlib
 import random
 import re
@@ -38,9 +39,11 @@ def seed(number):
 
 
 def state():
-    """Returns a digest of every generator."""
-    return digest(repr(random.getstate()).encode() + repr(numpy.random.get_state()).encode()
-                  + torch.get_rng_state().numpy().tobytes())
+    """Returns a digest of every generator. (numpy takes milliseconds to make text of an array.)"""
+    version, words, *others = random.getstate()
+    kind, keys, *more = numpy.random.get_state()
+    return digest(array.array("Q", words).tobytes() + keys.tobytes() + torch.get_rng_state().numpy().tobytes()
+                  + repr((version, others, kind, more)).encode())
 
 
 def outcome(function):
