@@ -64,9 +64,9 @@ def test_sixteen_writers_at_once(place):
 
 def test_a_full_store(place):
     env = environment("/dev/shm/samples", "2M")
-    first, second = (run(place, decode(0, 600, 4), env) for _ in range(2))
+    first, second = (run(place, decode(0, 300, 4), env) for _ in range(2))
     assert first["wrong"] == second["wrong"] == 0
-    assert 4 * 50 < second["from_forms"] < 4 * 600 and second["forms"] == 0
+    assert 4 * 50 < second["from_forms"] < 4 * 300 and second["forms"] == 0
     assert second["store"]["used_bytes"] <= 2 * MB
 
 
@@ -77,9 +77,9 @@ def test_a_full_file_system(place, scratch, processes):
     small.mkdir()
     place.run(["mount", "-t", "tmpfs", "-o", "size=3m,mode=0700", "small", small])
     env = environment(small / "samples", "100M")
-    first, second = (run(place, decode(0, 900, processes), env) for _ in range(2))
+    first, second = (run(place, decode(0, 400, processes), env) for _ in range(2))
     assert first["wrong"] == second["wrong"] == 0
-    assert processes * 50 < second["from_forms"] < processes * 900
+    assert processes * 50 < second["from_forms"] < processes * 400
 
 
 def test_others_fill_the_file_system(place, scratch):
