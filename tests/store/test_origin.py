@@ -73,7 +73,7 @@ def epochs(jobs, tier, scratch):
 
 
 @pytest.mark.parametrize("how, share, workers", [
-    ("path", 1 / 2, 1), ("path", 1 / 3, 2), ("folder", 1 / 2, 2), ("folder", 1 / 3, 1),
+    ("path", 1 / 2, 1), ("path", 1 / 3, 2), ("folder", 1 / 3, 1),
     ("decode", 1 / 2, 2), ("feed", 1 / 3, 1), ("file", 1 / 3, 1), ("file", 1 / 2, 2)])
 def test_a_full_tier(epochs, data, how, share, workers):
     if how in ("folder", "feed"):
