@@ -86,7 +86,6 @@ test-store
 test-cache-files
 test-cache-tiers
 test-wrappers-pillow
-test-libfuzzer
 test-cli-summary
 test-cli-ahead
 test-cli-run test-cli-verbs
@@ -113,6 +112,7 @@ test-preload-neighbours
 test-kernels
 END
     if [ "${STOKER_ALL:-}" = 1 ]; then
+        echo test-libfuzzer
         echo test-exact
         echo test-arm64
     fi

@@ -137,11 +137,9 @@ test-san-thread:
 # ---- tests/fuzz: what reads what it cannot trust ----
 
 FUZZ_TARGETS := path options mounts catalogue decode form png
-# Those of clang's libFuzzer, which brings a driver of its own. Where it is there, clang compiles the decoder for both
-# drivers, instead of each compiler for one.
+# Those of clang's libFuzzer, which brings a driver of its own.
 LIBFUZZER_TARGETS := decode form
 CLANG_FUZZER := $(wildcard $(shell clang -print-resource-dir 2>/dev/null)/lib/linux/libclang_rt.fuzzer-*)
-GCC_TARGETS := $(filter-out $(if $(CLANG_FUZZER),$(LIBFUZZER_TARGETS)),$(FUZZ_TARGETS))
 
 FUZZ_SHARED := tests/fuzz/fuzz.c
 fuzzers = $(addprefix $(B)/tests/fuzz-,$(1)) $(addprefix $(B)/tests/libfuzzer-,$(1))
@@ -186,7 +184,7 @@ run-fuzz: $(RUN:%=$(B)/tests/fuzz-%)
 		--systematic $(FUZZ_FIRST) --runs $(FUZZ_RUNS_$(one))$(if $(filter 1,$(STOKER_ALL)),0) || [ $$? = 77 ] || exit 1;)
 
 test-fuzz: ## torn, random and foreign files and text for what reads them
-	@$(MAKE) --no-print-directory SAN=address,undefined RUN='$(GCC_TARGETS)' run-fuzz
+	@$(MAKE) --no-print-directory SAN=address,undefined run-fuzz
 
 # By hand. With clang its libFuzzer looks for new ways, and keeps what it found for the next time.
 FUZZ_S = $(or $(SECONDS),600)
@@ -195,17 +193,13 @@ FUZZ_BY_HAND := $(if $(CLANG_FUZZER),$(WITH_CLANG),SAN=address$(comma)undefined)
 fuzz: ## one fuzzer by hand: make fuzz T=catalogue SECONDS=600
 	@$(MAKE) --no-print-directory $(FUZZ_BY_HAND) T=$(or $(T),catalogue) fuzz-by-hand
 
-# A little of it each, for what is most exposed. More is for by hand, or STOKER_ALL=1.
-LIBFUZZER_S := $(if $(filter 1,$(STOKER_ALL)),600,5)
 .PHONY: test-libfuzzer fuzz-by-hand
-test-libfuzzer: ## the decoder of files and that of forms, compiled by clang: fixed inputs, and 5 s each of its libFuzzer
+test-libfuzzer: ## clang's libFuzzer looks for new files and forms that break the decoder, 600 s each; with STOKER_ALL=1
 ifeq ($(CLANG_FUZZER),)
 	@echo "skipped: test-libfuzzer: no clang with libFuzzer (apt-get install clang libclang-rt-14-dev)"
 else
-	@$(MAKE) --no-print-directory $(WITH_CLANG) RUN='$(LIBFUZZER_TARGETS)' run-fuzz
 	@mkdir -p build/fuzz
-	@$(foreach one,$(LIBFUZZER_TARGETS),$(MAKE) --no-print-directory fuzz T=$(one) \
-		SECONDS=$(LIBFUZZER_S) >build/fuzz/$(one).log 2>&1 || \
+	@$(foreach one,$(LIBFUZZER_TARGETS),$(MAKE) --no-print-directory fuzz T=$(one) >build/fuzz/$(one).log 2>&1 || \
 		{ tail -n 50 build/fuzz/$(one).log; exit 1; }; tail -n 1 build/fuzz/$(one).log;)
 endif
 
@@ -392,10 +386,9 @@ check: test-programs ## before each commit: unit tests, the interposed symbols, 
 test-programs: all $(B)/slowfs $(B)/tests/unit $(B)/tests/hammer $(PRELOAD_PROGRAMS) \
 	$(FAULTS_PROGRAMS) $(CPYTHON_PROGRAMS) $(KILLS_PROGRAMS) $(NEIGHBOURS_PROGRAMS) $(CHAOS_PROGRAMS)
 
-# `make test` builds these while it installs packages: programs of the sanitizers' parts, and fuzzers. Clang may be such
-# a package, so the fuzzers that it compiles are built later.
+# `make test` builds these while it installs packages: programs of the sanitizers' parts, and fuzzers.
 SAN_PROGRAMS = $(B)/libstoker.so $(FRAMES_PROGRAMS) $(if $(findstring thread,$(SAN)),$(B)/tests/hammer,$(B)/tests/unit \
-	$(addprefix $(B)/tests/fuzz-,$(filter-out $(LIBFUZZER_TARGETS),$(FUZZ_TARGETS))))
+	$(FUZZ_PROGRAMS))
 SANITIZERS := address$(comma)undefined thread
 .PHONY: san-programs programs-of-san $(SANITIZERS:%=programs-of-%)
 programs-of-san: $(SAN_PROGRAMS)
