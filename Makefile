@@ -103,8 +103,8 @@ $(B)/libstoker.so: $(call objects,$(BASE) $(CACHE) $(PRELOAD)) $(B)/exports.map
 
 # ---- the command ----
 
-# The page of `stoker report` lies in the command (cli/report/page.c).
-$(B)/obj/cli/report/page.o: cli/report/page.html
+# The page of `stoker report` lies in the command (cli/verbs/report.c).
+$(B)/obj/cli/verbs/report.o: cli/report/page.html
 $(B)/obj/cli/help/completion.o: cli/help/completion.bash
 
 $(B)/stoker: $(call objects,$(BASE) $(CACHE) $(CLI))

@@ -5,7 +5,7 @@
  * owns is not read.
  *
  * The command prints each part of a record as it is. Only the page of `stoker report` reads the
- * JSON, in a browser (cli/report/page.h).
+ * JSON, in a browser (cli/report/page.html).
  */
 #pragma once
 

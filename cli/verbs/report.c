@@ -7,10 +7,10 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/embedded.h"
 #include "cli/history/history.h"
 #include "cli/history/run_place.h"
 #include "cli/out/say.h"
-#include "cli/report/page.h"
 #include "cli/verbs/verbs.h"
 
 struct report_wanted {
@@ -124,6 +124,43 @@ static void give(const struct report_wanted *wanted, const char *name, const cha
     write_to(path, text, wanted->output == NULL);
     say("%s is in %s%s", wanted->json ? "the record" : "the report", path,
         wanted->json ? "" : ": open it in a browser");
+}
+
+/* ---- the page ---- */
+
+EMBEDDED_TEXT(page_template, "cli/report/page.html")
+
+#define PLACE "@RECORD@" /* of the JSON in the page's template */
+
+/* Writes JSON that no HTML parser takes for a tag: "<" occurs in strings only, where it is
+ * escaped. */
+static void put_json(FILE *out, const char *json)
+{
+    for (; *json != '\0'; json++) {
+        if (*json == '<') {
+            fputs("\\u003c", out);
+        } else {
+            fputc(*json, out);
+        }
+    }
+}
+
+/* Returns the page of a record's JSON (cli/history/history.h). A static file, page.html, has its
+ * own script and style, and draws the JSON. That is inside the page, which loads nothing else. The
+ * caller frees. */
+static char *page_of(const char *json)
+{
+    char *text = NULL;
+    size_t bytes;
+    const char *place = strstr(page_template, PLACE);
+    FILE *out = must_open_text(&text, &bytes);
+    fwrite(page_template, 1, (size_t)(place - page_template), out);
+    put_json(out, json);
+    fputs(place + strlen(PLACE), out);
+    if (fclose(out) != 0) {
+        die("the report's page: out of memory");
+    }
+    return text;
 }
 
 int verb_report(char **arguments)
