@@ -1,7 +1,7 @@
 /*
- * Holds the one table of options. Each option is an environment variable, most are also a flag of
- * the command. docs/environment.md is generated from here (`stoker env --markdown`) and checked by
- * a test.
+ * The one table of options (options.def). Each option is an environment variable, most are also a
+ * flag of the command. docs/environment.md is generated from the table (`stoker env --markdown`)
+ * and checked by a test.
  */
 #pragma once
 
@@ -9,33 +9,9 @@
 #include <stdint.h>
 
 enum stk_option {
-    STK_OPTION_PATHS,
-    STK_OPTION_TIERS,
-    STK_OPTION_REQUIRE,
-    STK_OPTION_FRESH,
-    STK_OPTION_SHARE,
-    STK_OPTION_MIN_AGE,
-    STK_OPTION_FILES,
-    STK_OPTION_MAX_FILE,
-    STK_OPTION_WHOLE,
-    STK_OPTION_LISTINGS,
-    STK_OPTION_BLOCK,
-    STK_OPTION_READAHEAD,
-    STK_OPTION_COMPLETE,
-    STK_OPTION_AHEAD,
-    STK_OPTION_DECODE,
-    STK_OPTION_TORCHVISION,
-    STK_OPTION_BATCHES,
-    STK_OPTION_SAMPLES,
-    STK_OPTION_OLDER_SAMPLES,
-    STK_OPTION_HISTORY,
-    STK_OPTION_SIMD,
-    STK_OPTION_ENTROPY,
-    STK_OPTION_CURSORS,
-    STK_OPTION_RUN,
-    STK_OPTION_ORDERS,
-    STK_OPTION_OUTER_PATHS,
-    STK_OPTION_OUTER_RUNS,
+#define OPTION(name, ...) STK_OPTION_##name,
+#include "base/options.def"
+#undef OPTION
     STK_OPTION_COUNT
 };
 

@@ -42,7 +42,7 @@ static int print_markdown(void)
 {
     printf(
         "# Options\n\n"
-        "Generated from the one options table, `base/options.c`, by `stoker env --markdown`.\n"
+        "Generated from the one options table, `base/options.def`, by `stoker env --markdown`.\n"
         "A flag of `stoker run` and `stoker env` wins over the variable; `stoker run` sets the\n"
         "variables for everything that it starts.\n\n"
         "`/etc/stoker.conf` and `~/.config/stoker.conf` hold options that are typed once, one\n"
