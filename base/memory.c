@@ -18,23 +18,6 @@
 #define LEAST_LITTLE_BYTES (64 * MIB)
 #define MOST_LITTLE_BYTES  (2048 * MIB)
 
-/* Returns the number behind `name` at the start of a line of `text`; `otherwise` if there is
- * none. */
-static int64_t number_after(const char *text, const char *name, int64_t otherwise)
-{
-    size_t length = strlen(name);
-    for (const char *line = text; line != NULL; line = strchr(line, '\n')) {
-        line += *line == '\n';
-        if (strncmp(line, name, length) == 0) {
-            const char *at = line + length + strspn(line + length, " \t");
-            uint64_t number;
-            return stk_text_take_number(&at, &number) && number < INT64_MAX ? (int64_t)number
-                                                                            : otherwise;
-        }
-    }
-    return otherwise;
-}
-
 /* Returns a value of /proc/meminfo in bytes. `name` is the start of its line. */
 static int64_t meminfo(const char *name)
 {
@@ -42,7 +25,7 @@ static int64_t meminfo(const char *name)
     if (stk_proc_read_text("/proc/meminfo", text, sizeof text) < 0) {
         return INT64_MAX;
     }
-    int64_t kib = number_after(text, name, INT64_MAX);
+    int64_t kib = stk_text_number_after(text, name, INT64_MAX);
     return kib < INT64_MAX / 1024 ? kib * 1024 : INT64_MAX;
 }
 
@@ -87,7 +70,8 @@ static int64_t headroom(const struct hierarchy *hierarchy, const char *group, in
         return INT64_MAX;
     }
     if (read_group_file(group, "/memory.stat", stat, sizeof stat) > 0) {
-        usage -= number_after(stat, "inactive_file", 0) + number_after(stat, "active_file", 0);
+        usage -= stk_text_number_after(stat, "inactive_file", 0) +
+                 stk_text_number_after(stat, "active_file", 0);
         usage = usage > 0 ? usage : 0;
     }
     return limit > usage ? limit - usage : 0;

@@ -293,19 +293,11 @@ static void read_confinement(int fd, char *text, size_t bytes)
     text[strncmp(text, CONFINEMENT, strlen(CONFINEMENT)) == 0 ? used : 0] = '\0';
 }
 
-static uint64_t number_of(const char *text, const char *name)
-{
-    uint64_t number = 0;
-    const char *at = strstr(text, name);
-    at = at != NULL ? at + strlen(name) : "";
-    return stk_text_take_number(&at, &number) ? number : 0;
-}
-
 /* This thread's confinement, as the kernel reports it. */
 struct confinement {
-    uint64_t no_new_privs;
-    uint64_t seccomp; /* 0: off; 1 if the kernel says nothing */
-    uint64_t filters;
+    int64_t no_new_privs;
+    int64_t seccomp; /* 0: off; 1 if the kernel says nothing */
+    int64_t filters;
 };
 
 static struct confinement confinement(void)
@@ -320,9 +312,9 @@ static struct confinement confinement(void)
         read_confinement(fd, text, sizeof text);
     }
     return (struct confinement){
-        .no_new_privs = number_of(text, CONFINEMENT),
-        .seccomp = text[0] != '\0' ? number_of(text, "\nSeccomp:\t") : 1,
-        .filters = number_of(text, "\nSeccomp_filters:\t"),
+        .no_new_privs = stk_text_number_after(text, "NoNewPrivs:", 0),
+        .seccomp = text[0] != '\0' ? stk_text_number_after(text, "Seccomp:", 0) : 1,
+        .filters = stk_text_number_after(text, "Seccomp_filters:", 0),
     };
 }
 
@@ -347,9 +339,12 @@ uint64_t stk_proc_rights(void)
 {
     uint32_t capabilities = stk_sys_capabilities();
     struct confinement by = confinement();
-    const uint64_t rights[] = {sum_of_groups(), capabilities & PASSING_CAPABILITIES,
-                               by.no_new_privs, by.filters,
-                               label(),         is_landlocked(capabilities, &by)};
+    const uint64_t rights[] = {sum_of_groups(),
+                               capabilities & PASSING_CAPABILITIES,
+                               (uint64_t)by.no_new_privs,
+                               (uint64_t)by.filters,
+                               label(),
+                               is_landlocked(capabilities, &by)};
     return stk_hash_64(rights, sizeof rights, 0);
 }
 

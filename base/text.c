@@ -128,6 +128,21 @@ bool stk_text_take_number(const char **cursor, uint64_t *out)
     return any;
 }
 
+int64_t stk_text_number_after(const char *text, const char *name, int64_t otherwise)
+{
+    size_t length = strlen(name);
+    for (const char *line = text; line != NULL; line = strchr(line, '\n')) {
+        line += *line == '\n';
+        if (strncmp(line, name, length) == 0) {
+            const char *at = line + length + strspn(line + length, " \t");
+            uint64_t number;
+            return stk_text_take_number(&at, &number) && number < INT64_MAX ? (int64_t)number
+                                                                            : otherwise;
+        }
+    }
+    return otherwise;
+}
+
 static int hex_digit(char c)
 {
     if (c >= '0' && c <= '9') {

@@ -37,6 +37,10 @@ bool stk_text_copy(char *to, size_t bytes, const char *from);
 /* Reads decimal digits from *cursor and moves it behind them. Returns false on none or on
  * overflow. */
 bool stk_text_take_number(const char **cursor, uint64_t *out);
+
+/* Returns the number behind `name` at the start of a line of `text`; `otherwise` if there is
+ * none. */
+int64_t stk_text_number_after(const char *text, const char *name, int64_t otherwise);
 /* Reads `digits` hexadecimal digits. Returns false if one is missing. */
 bool stk_text_take_hex(const char **cursor, unsigned digits, uint64_t *out);
 /* Returns the length of the UTF-8 sequence that a string begins with, 1 to 4 bytes (1 at its end,

@@ -89,9 +89,9 @@ bool stk_volume_mount_id(int fd, uint64_t *id)
     if (stk_proc_read_text(path, info, sizeof info) <= 0) {
         return false;
     }
-    const char *at = strstr(info, "mnt_id:\t");
-    at = at != NULL ? at + strlen("mnt_id:\t") : "";
-    return stk_text_take_number(&at, id);
+    int64_t found = stk_text_number_after(info, "mnt_id:", -1);
+    *id = (uint64_t)found;
+    return found >= 0;
 }
 
 /* Returns the inode number of a device's file in sysfs, which gives these out in turn. */
