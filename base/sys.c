@@ -298,12 +298,12 @@ int stk_sys_fstat(int fd, struct stat *out)
     return (int)result;
 }
 
-static struct statx_timestamp timestamp_of(struct timespec time)
+struct statx_timestamp stk_sys_timestamp(struct timespec time)
 {
     return (struct statx_timestamp){.tv_sec = time.tv_sec, .tv_nsec = (uint32_t)time.tv_nsec};
 }
 
-static void statx_from_stat(struct statx *out, const struct stat *in)
+void stk_sys_statx_from_stat(struct statx *out, const struct stat *in)
 {
     *out = (struct statx){
         .stx_mask = STATX_BASIC_STATS,
@@ -315,9 +315,9 @@ static void statx_from_stat(struct statx *out, const struct stat *in)
         .stx_ino = in->st_ino,
         .stx_size = (uint64_t)in->st_size,
         .stx_blocks = (uint64_t)in->st_blocks,
-        .stx_atime = timestamp_of(in->st_atim),
-        .stx_ctime = timestamp_of(in->st_ctim),
-        .stx_mtime = timestamp_of(in->st_mtim),
+        .stx_atime = stk_sys_timestamp(in->st_atim),
+        .stx_ctime = stk_sys_timestamp(in->st_ctim),
+        .stx_mtime = stk_sys_timestamp(in->st_mtim),
         .stx_dev_major = major(in->st_dev),
         .stx_dev_minor = minor(in->st_dev),
     };
@@ -333,7 +333,7 @@ int stk_sys_statx(int dirfd, const char *path, int flags, unsigned mask, struct 
     const int known = AT_EMPTY_PATH | AT_NO_AUTOMOUNT | AT_SYMLINK_NOFOLLOW;
     result = CALL(SYS_newfstatat, dirfd, path, &old, flags & known);
     if (result == 0) {
-        statx_from_stat(out, &old);
+        stk_sys_statx_from_stat(out, &old);
     }
     return (int)result;
 }

@@ -88,6 +88,9 @@ int stk_sys_fstat(int fd, struct stat *out);
 int stk_sys_fstatat(int dirfd, const char *path, struct stat *out, int flags);
 /* statx; where the kernel has none (before 4.11) fstatat fills the basic fields. */
 int stk_sys_statx(int dirfd, const char *path, int flags, unsigned mask, struct statx *out);
+/* Makes the basic fields of statx of those of stat. No system call. */
+void stk_sys_statx_from_stat(struct statx *out, const struct stat *in);
+struct statx_timestamp stk_sys_timestamp(struct timespec time);
 int stk_sys_statfs(const char *path, struct statfs *out);
 int stk_sys_fstatfs(int fd, struct statfs *out);
 /* Makes a request that reads into `data`. */

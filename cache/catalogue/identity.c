@@ -18,23 +18,10 @@ static bool time_to_ns(struct statx_timestamp time, int64_t *out)
     return true;
 }
 
-static int64_t floor_seconds(int64_t ns)
-{
-    int64_t seconds = ns / STK_NS_PER_S;
-    return ns % STK_NS_PER_S < 0 ? seconds - 1 : seconds;
-}
-
 static struct timespec ns_to_timespec(int64_t ns)
 {
-    int64_t seconds = floor_seconds(ns);
+    int64_t seconds = ns / STK_NS_PER_S - (ns % STK_NS_PER_S < 0);
     return (struct timespec){.tv_sec = seconds, .tv_nsec = (long)(ns - seconds * STK_NS_PER_S)};
-}
-
-static struct statx_timestamp ns_to_timestamp(int64_t ns)
-{
-    int64_t seconds = floor_seconds(ns);
-    return (struct statx_timestamp){.tv_sec = seconds,
-                                    .tv_nsec = (uint32_t)(ns - seconds * STK_NS_PER_S)};
 }
 
 bool stk_identity_from_statx(struct stk_identity *out, const struct statx *in)
@@ -85,24 +72,12 @@ void stk_identity_to_stat(const struct stk_identity *in, struct stat *out)
 
 void stk_identity_to_statx(const struct stk_identity *in, struct statx *out)
 {
-    memset(out, 0, sizeof *out);
-    out->stx_mask = STATX_BASIC_STATS;
-    out->stx_blksize = in->blksize;
-    out->stx_nlink = in->nlink;
-    out->stx_uid = in->uid;
-    out->stx_gid = in->gid;
-    out->stx_mode = (uint16_t)in->mode;
-    out->stx_ino = in->ino;
-    out->stx_size = in->size;
-    out->stx_blocks = in->blocks;
-    out->stx_atime = ns_to_timestamp(in->atime_ns);
-    out->stx_mtime = ns_to_timestamp(in->mtime_ns);
-    out->stx_ctime = ns_to_timestamp(in->ctime_ns);
-    out->stx_dev_major = major(in->dev);
-    out->stx_dev_minor = minor(in->dev);
+    struct stat stat;
+    stk_identity_to_stat(in, &stat);
+    stk_sys_statx_from_stat(out, &stat);
     if (in->btime_ns != STK_NO_TIME) {
         out->stx_mask |= STATX_BTIME;
-        out->stx_btime = ns_to_timestamp(in->btime_ns);
+        out->stx_btime = stk_sys_timestamp(ns_to_timespec(in->btime_ns));
     }
 }
 
