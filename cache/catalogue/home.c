@@ -66,25 +66,24 @@ bool stk_home_is_further_name(const char *leaf)
     return stk_home_is_name(leaf) && name_home(name, "", 0) && strcmp(name + 1, leaf) != 0;
 }
 
-static int check_home(const struct stat *stat)
+/* Checks for a directory of this user, to which no other user may write, unless a bit of `allowed`
+ * says that this does no harm. */
+static int check(const struct stat *stat, bool is_roots, mode_t allowed)
 {
-    if (S_ISLNK(stat->st_mode)) {
-        return -ELOOP;
-    }
     if (!S_ISDIR(stat->st_mode)) {
-        return -ENOTDIR;
+        return S_ISLNK(stat->st_mode) ? -ELOOP : -ENOTDIR;
     }
-    if (stat->st_uid != stk_sys_geteuid()) {
+    if (stat->st_uid != stk_sys_geteuid() && !is_roots) {
         return -EPERM;
     }
-    return (stat->st_mode & 022) != 0 ? -ENOTUNIQ : 0;
+    return (stat->st_mode & 022) != 0 && (stat->st_mode & allowed) == 0 ? -ENOTUNIQ : 0;
 }
 
 int stk_home_check(const char *home)
 {
     struct stat stat;
     int error = stk_sys_fstatat(AT_FDCWD, home, &stat, AT_SYMLINK_NOFOLLOW);
-    return error != 0 ? error : check_home(&stat);
+    return error != 0 ? error : check(&stat, false, 0);
 }
 
 int stk_home_open(const char *home)
@@ -95,7 +94,7 @@ int stk_home_open(const char *home)
         return fd;
     }
     int error = stk_sys_fstat(fd, &stat);
-    return stk_sys_opened(fd, error == 0 ? check_home(&stat) : error);
+    return stk_sys_opened(fd, error == 0 ? check(&stat, false, 0) : error);
 }
 
 int stk_home_ensure(const char *home)
@@ -111,38 +110,19 @@ int stk_home_ensure_directory(const char *home, const char *name)
                                                                   : -ENAMETOOLONG;
 }
 
-static int check_parent(const char *dir, uid_t *owner)
-{
-    struct stat stat;
-    int error = stk_sys_fstatat(AT_FDCWD, dir, &stat, AT_SYMLINK_NOFOLLOW);
-    if (error != 0) {
-        return error;
-    }
-    if (S_ISLNK(stat.st_mode)) {
-        return -ELOOP;
-    }
-    if (!S_ISDIR(stat.st_mode)) {
-        return -ENOTDIR;
-    }
-    if (stat.st_uid != 0 && stat.st_uid != stk_sys_geteuid()) {
-        return -EPERM;
-    }
-    *owner = stat.st_uid;
-    return (stat.st_mode & 022) != 0 && (stat.st_mode & S_ISVTX) == 0 ? -ENOTUNIQ : 0;
-}
-
 /* Entries, drafts, listings and samples are opened by their paths: a process that may rename a
  * directory above could put another tree in their place while they are in use. */
 int stk_home_check_parent(const char *dir, char where[STK_HOME_BYTES])
 {
     char unwanted[STK_HOME_BYTES]; /* STK_PATH_BYTES are too many for a thread's small stack */
     char *at = where != NULL ? where : unwanted;
-    uid_t owner;
+    struct stat stat;
     if (!stk_text_copy(at, STK_HOME_BYTES, dir)) {
         return -ENAMETOOLONG;
     }
-    int error = check_parent(dir, &owner);
-    return error != 0 ? error : stk_trusted_path_check_above(dir, owner, at, STK_HOME_BYTES);
+    int error = stk_sys_fstatat(AT_FDCWD, dir, &stat, AT_SYMLINK_NOFOLLOW);
+    error = error != 0 ? error : check(&stat, stat.st_uid == 0, S_ISVTX);
+    return error != 0 ? error : stk_trusted_path_check_above(dir, stat.st_uid, at, STK_HOME_BYTES);
 }
 
 /* The directories that may hold a home with the catalogue, best first. */
