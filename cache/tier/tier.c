@@ -258,12 +258,8 @@ static int find_home(const char *dir, char home[STK_HOME_BYTES], struct statfs *
 {
     char canonical[STK_HOME_BYTES];
     int error = canonical_dir(dir, canonical);
-    if (error == 0) {
-        error = stk_home_check_parent(canonical, NULL);
-    }
-    if (error == 0) {
-        error = stk_sys_statfs(canonical, fs);
-    }
+    error = error != 0 ? error : stk_home_check_parent(canonical, NULL);
+    error = error != 0 ? error : stk_sys_statfs(canonical, fs);
     if (error == 0 && !stk_local_is(fs)) {
         error = -EMEDIUMTYPE;
     }
@@ -276,12 +272,8 @@ static int find_home(const char *dir, char home[STK_HOME_BYTES], struct statfs *
 static int prepare_home(const char *dir, char home[STK_HOME_BYTES], struct statfs *fs)
 {
     int error = find_home(dir, home, fs);
-    if (error == 0) {
-        error = stk_home_ensure(home);
-    }
-    if (error == 0) {
-        error = stk_home_ensure_directory(home, "tree");
-    }
+    error = error != 0 ? error : stk_home_ensure(home);
+    error = error != 0 ? error : stk_home_ensure_directory(home, "tree");
     return error != 0 ? error : stk_home_ensure_directory(home, "fill");
 }
 
@@ -316,12 +308,8 @@ int stk_tier_foresee(const char *dir, int64_t budget_bytes, int64_t limit_ns,
     struct statfs fs;
     *out = (struct stk_tier_shared){.path_hash = 0};
     int error = find_home(dir, out->home, &fs);
-    if (error == 0) {
-        error = check_writable(dir, out->home);
-    }
-    if (error == 0) {
-        error = stk_sys_fstatat(AT_FDCWD, dir, &stat, 0);
-    }
+    error = error != 0 ? error : check_writable(dir, out->home);
+    error = error != 0 ? error : stk_sys_fstatat(AT_FDCWD, dir, &stat, 0);
     if (error != 0) {
         return error;
     }
