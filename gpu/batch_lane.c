@@ -1,12 +1,10 @@
-#include "gpu/batch_lane.h"
+#include "gpu/context.h"
 
 int stk_gpu_lane_begin(struct stk_gpu *gpu, struct stk_gpu_lane *lane, struct stk_gpu_why *why)
 {
     int result = gpu->driver->event_create(&lane->left, STK_CUDA_EVENT_PLAIN);
-    if (result == 0) {
-        result = gpu->driver->event_create(&lane->out, STK_CUDA_EVENT_PLAIN);
-    }
-    return result == 0 ? STK_GPU_OK : stk_gpu_refused(gpu, result, "make an event", why);
+    result = result != 0 ? result : gpu->driver->event_create(&lane->out, STK_CUDA_EVENT_PLAIN);
+    return stk_gpu_refused(gpu, result, "make an event", why);
 }
 
 static void let_go(struct stk_gpu_lane *lane)
@@ -21,11 +19,8 @@ static void let_go(struct stk_gpu_lane *lane)
 
 int stk_gpu_lane_drain(struct stk_gpu *gpu, struct stk_gpu_lane *lane, struct stk_gpu_why *why)
 {
-    int error = STK_GPU_OK;
     int result = lane->is_held ? gpu->driver->event_synchronize(lane->left) : 0;
-    if (result != 0) {
-        error = stk_gpu_break(gpu, result, "wait for a copy", why);
-    }
+    int error = stk_gpu_break(gpu, result, "wait for a copy", why);
     let_go(lane);
     return error;
 }
@@ -36,7 +31,7 @@ int stk_gpu_lane_poll(struct stk_gpu *gpu, struct stk_gpu_lane *lane, struct stk
     if (result == STK_CUDA_NOT_READY) {
         return 1;
     }
-    int error = result == 0 ? 0 : stk_gpu_break(gpu, result, "ask after a copy", why);
+    int error = stk_gpu_break(gpu, result, "ask after a copy", why);
     let_go(lane);
     return error;
 }
@@ -66,12 +61,8 @@ void stk_gpu_lane_end(struct stk_gpu *gpu, struct stk_gpu_lane *lane)
 {
     drop_bytes(gpu, lane);
     drop_images(gpu, lane);
-    if (lane->left != NULL) {
-        gpu->driver->event_destroy(lane->left);
-    }
-    if (lane->out != NULL) {
-        gpu->driver->event_destroy(lane->out);
-    }
+    stk_gpu_if_made(gpu->driver->event_destroy, lane->left);
+    stk_gpu_if_made(gpu->driver->event_destroy, lane->out);
 }
 
 #define STEP_BYTES  ((size_t)1 << 18)
@@ -86,9 +77,7 @@ static int grow_bytes(struct stk_gpu *gpu, struct stk_gpu_lane *lane, size_t byt
 {
     unsigned long long at = 0;
     int result = drop_bytes(gpu, lane);
-    if (result == 0) {
-        result = gpu->driver->mem_alloc(&at, rounded(bytes, STEP_BYTES));
-    }
+    result = result != 0 ? result : gpu->driver->mem_alloc(&at, rounded(bytes, STEP_BYTES));
     if (result == 0) {
         lane->bytes_at = at;
         lane->bytes = rounded(bytes, STEP_BYTES);
@@ -102,13 +91,9 @@ static int grow_images(struct stk_gpu *gpu, struct stk_gpu_lane *lane, size_t im
     void *told = NULL;
     size_t bytes = rounded(images, STEP_IMAGES) * sizeof(struct stk_gpu_image);
     int result = drop_images(gpu, lane);
-    if (result == 0) {
-        result = gpu->driver->mem_alloc(&at, bytes);
-    }
+    result = result != 0 ? result : gpu->driver->mem_alloc(&at, bytes);
     lane->images_at = result == 0 ? at : 0;
-    if (result == 0) {
-        result = gpu->driver->host_alloc(&told, bytes, 0);
-    }
+    result = result != 0 ? result : gpu->driver->host_alloc(&told, bytes, 0);
     if (result == 0) {
         lane->told = told;
         lane->images = rounded(images, STEP_IMAGES);
@@ -133,6 +118,5 @@ int stk_gpu_lane_grow(struct stk_gpu *gpu, struct stk_gpu_lane *lane, size_t byt
     if (result == 0 && images > lane->images) {
         result = grow_images(gpu, lane, images);
     }
-    return result == 0 ? STK_GPU_OK
-                       : stk_gpu_refused(gpu, result, "take memory of the GPU for a batch", why);
+    return stk_gpu_refused(gpu, result, "take memory of the GPU for a batch", why);
 }

@@ -7,12 +7,15 @@
 
 int stk_gpu_refused(struct stk_gpu *gpu, int result, const char *what, struct stk_gpu_why *why)
 {
-    return stk_gpu_driver_failed(gpu->driver, result, what, why);
+    return result == 0 ? STK_GPU_OK : stk_gpu_driver_failed(gpu->driver, result, what, why);
 }
 
 /* Later calls report the first failure. */
 int stk_gpu_break(struct stk_gpu *gpu, int result, const char *what, struct stk_gpu_why *why)
 {
+    if (result == 0) {
+        return STK_GPU_OK;
+    }
     stk_gpu_driver_failed(gpu->driver, result, what, why);
     why->error = STK_GPU_FAILED;
     if (gpu->broken.error == STK_GPU_OK) {
@@ -42,8 +45,8 @@ int stk_gpu_enter(struct stk_gpu *gpu, struct stk_gpu_why *why)
         *why = gpu->broken;
         return why->error;
     }
-    int result = gpu->driver->push_current(gpu->context);
-    return result == 0 ? STK_GPU_OK : stk_gpu_break(gpu, result, "enter the device's context", why);
+    return stk_gpu_break(gpu, gpu->driver->push_current(gpu->context), "enter the device's context",
+                         why);
 }
 
 /* The call's work is done, so its result stands: the next call reports a failure to leave. */
@@ -51,10 +54,7 @@ int stk_gpu_leave(struct stk_gpu *gpu, int result)
 {
     void *context;
     struct stk_gpu_why why;
-    int failure = gpu->driver->pop_current(&context);
-    if (failure != 0) {
-        stk_gpu_break(gpu, failure, "leave the device's context", &why);
-    }
+    stk_gpu_break(gpu, gpu->driver->pop_current(&context), "leave the device's context", &why);
     return result;
 }
 

@@ -61,9 +61,40 @@ int stk_gpu_leave(struct stk_gpu *gpu, int result);
 /* Calls give(what) inside the device's context, also after a failure. In a child of fork it does
  * nothing. */
 void stk_gpu_give_back(struct stk_gpu *gpu, void (*give)(void *), void *what);
+/* Makes a call of the driver for a handle, unless that was never made. */
+static inline void stk_gpu_if_made(int (*call)(void *), void *handle)
+{
+    if (handle != NULL) {
+        call(handle);
+    }
+}
 
-/* Notes why a driver's call failed. The device can still be used. */
+/*
+ * Both take what the driver's call returned, and return STK_GPU_OK if it has not failed.
+ * stk_gpu_refused() notes why it failed; the device can still be used.
+ */
 int stk_gpu_refused(struct stk_gpu *gpu, int result, const char *what, struct stk_gpu_why *why);
-/* Notes a failure of work under way, after which the device can only be closed. Waits until nothing
- * runs. */
+/* stk_gpu_break() notes a failure of work under way, after which the device can only be closed. It
+ * waits until nothing runs. */
 int stk_gpu_break(struct stk_gpu *gpu, int result, const char *what, struct stk_gpu_why *why);
+
+/* ---- pin.c: locked memory ---- */
+
+/* Returns how many bytes from `from` on, at most `bytes`, one copy may take without crossing the
+ * border of a chunk. */
+size_t stk_gpu_pin_reach(const struct stk_gpu *gpu, const unsigned char *from, size_t bytes);
+/* Unlocks all memory. */
+void stk_gpu_pin_unlock(struct stk_gpu *gpu);
+
+/* ---- batch_lane.c: a batch on its way ---- */
+
+/* Makes a lane's events; frees all that a lane has. */
+int stk_gpu_lane_begin(struct stk_gpu *gpu, struct stk_gpu_lane *lane, struct stk_gpu_why *why);
+void stk_gpu_lane_end(struct stk_gpu *gpu, struct stk_gpu_lane *lane);
+/* Waits until the lane's batch is copied, and lets go of it. */
+int stk_gpu_lane_drain(struct stk_gpu *gpu, struct stk_gpu_lane *lane, struct stk_gpu_why *why);
+/* Lets go of the lane's batch if it is copied. Returns 1 if it is not, 0 if it is, or an error. */
+int stk_gpu_lane_poll(struct stk_gpu *gpu, struct stk_gpu_lane *lane, struct stk_gpu_why *why);
+/* Makes room for so many bytes and images. */
+int stk_gpu_lane_grow(struct stk_gpu *gpu, struct stk_gpu_lane *lane, size_t bytes, size_t images,
+                      struct stk_gpu_why *why);

@@ -4,10 +4,8 @@
 #include <string.h>
 
 #include "base/sys.h"
-#include "gpu/batch_lane.h"
 #include "gpu/context.h"
 #include "gpu/image.h"
-#include "gpu/pin.h"
 
 #define ATTRIBUTE_MAJOR 75
 #define ATTRIBUTE_MINOR 76
@@ -41,13 +39,10 @@ static int find_device(struct stk_gpu *gpu, int ordinal, struct stk_gpu_why *why
         return stk_gpu_why_say(why, STK_GPU_NONE, "there is no GPU %d: there are %d", ordinal,
                                count);
     }
-    if (result == 0) {
-        result = gpu->driver->device_get(&gpu->device, ordinal);
-    }
-    if (result == 0) {
-        result = gpu->driver->device_get_name(gpu->name, sizeof gpu->name, gpu->device);
-    }
-    return result == 0 ? STK_GPU_OK : stk_gpu_refused(gpu, result, "find the GPU", why);
+    result = result != 0 ? result : gpu->driver->device_get(&gpu->device, ordinal);
+    result = result != 0 ? result
+                         : gpu->driver->device_get_name(gpu->name, sizeof gpu->name, gpu->device);
+    return stk_gpu_refused(gpu, result, "find the GPU", why);
 }
 
 /* PTX is for compute capability 7.5 and all later ones. */
@@ -55,9 +50,8 @@ static int check_device(struct stk_gpu *gpu, struct stk_gpu_why *why)
 {
     int major = 0, minor = 0;
     int result = gpu->driver->device_get_attribute(&major, ATTRIBUTE_MAJOR, gpu->device);
-    if (result == 0) {
-        result = gpu->driver->device_get_attribute(&minor, ATTRIBUTE_MINOR, gpu->device);
-    }
+    result = result != 0 ? result
+                         : gpu->driver->device_get_attribute(&minor, ATTRIBUTE_MINOR, gpu->device);
     if (result != 0) {
         return stk_gpu_refused(gpu, result, "ask what the GPU can do", why);
     }
@@ -89,7 +83,7 @@ static int load_module(struct stk_gpu *gpu, struct stk_gpu_why *why)
     if (result != 0 && result != STK_CUDA_OUT_OF_MEMORY) {
         result = gpu->driver->module_load_data(&gpu->module, stk_gpu_ptx);
     }
-    return result == 0 ? STK_GPU_OK : stk_gpu_refused(gpu, result, "load the kernel", why);
+    return stk_gpu_refused(gpu, result, "load the kernel", why);
 }
 
 static int find_functions(struct stk_gpu *gpu, struct stk_gpu_why *why)
@@ -110,13 +104,9 @@ static int find_functions(struct stk_gpu *gpu, struct stk_gpu_why *why)
 static int begin_streams(struct stk_gpu *gpu, struct stk_gpu_why *why)
 {
     int result = gpu->driver->stream_create(&gpu->copies, NON_BLOCKING);
-    if (result == 0) {
-        result = gpu->driver->stream_create(&gpu->work, NON_BLOCKING);
-    }
-    if (result == 0) {
-        result = gpu->driver->event_create(&gpu->before, STK_CUDA_EVENT_PLAIN);
-    }
-    return result == 0 ? STK_GPU_OK : stk_gpu_refused(gpu, result, "make a stream", why);
+    result = result != 0 ? result : gpu->driver->stream_create(&gpu->work, NON_BLOCKING);
+    result = result != 0 ? result : gpu->driver->event_create(&gpu->before, STK_CUDA_EVENT_PLAIN);
+    return stk_gpu_refused(gpu, result, "make a stream", why);
 }
 
 static int begin_lanes(struct stk_gpu *gpu, struct stk_gpu_why *why)
@@ -144,29 +134,17 @@ static void end_inside(void *argument)
     struct stk_gpu *gpu = argument;
     const struct stk_gpu_driver *driver = gpu->driver;
     struct stk_gpu_why why;
-    if (gpu->copies != NULL) {
-        driver->stream_synchronize(gpu->copies);
-    }
-    if (gpu->work != NULL) {
-        driver->stream_synchronize(gpu->work);
-    }
+    stk_gpu_if_made(driver->stream_synchronize, gpu->copies);
+    stk_gpu_if_made(driver->stream_synchronize, gpu->work);
     for (int i = 0; i < STK_GPU_LANES; i++) {
         stk_gpu_lane_drain(gpu, &gpu->lanes[i], &why);
         stk_gpu_lane_end(gpu, &gpu->lanes[i]);
     }
-    stk_gpu_pin_end(gpu);
-    if (gpu->before != NULL) {
-        driver->event_destroy(gpu->before);
-    }
-    if (gpu->work != NULL) {
-        driver->stream_destroy(gpu->work);
-    }
-    if (gpu->copies != NULL) {
-        driver->stream_destroy(gpu->copies);
-    }
-    if (gpu->module != NULL) {
-        driver->module_unload(gpu->module);
-    }
+    stk_gpu_pin_unlock(gpu);
+    stk_gpu_if_made(driver->event_destroy, gpu->before);
+    stk_gpu_if_made(driver->stream_destroy, gpu->work);
+    stk_gpu_if_made(driver->stream_destroy, gpu->copies);
+    stk_gpu_if_made(driver->module_unload, gpu->module);
 }
 
 /* In a child the driver is its parent's, and so is what is held. */

@@ -3,9 +3,8 @@
 #include <stdlib.h>
 #include <sys/resource.h>
 
-#include "gpu/batch_lane.h"
+#include "gpu/context.h"
 #include "base/least.h"
-#include "gpu/pin.h"
 
 #define FOR_ALL_CONTEXTS 1U
 
@@ -128,10 +127,7 @@ static int unpin_inside(struct stk_gpu *gpu, struct stk_gpu_pin **at, struct stk
     int result = unlock(gpu, pin, pin->bytes);
     *at = pin->next;
     free(pin);
-    if (error != STK_GPU_OK || result == 0) {
-        return error;
-    }
-    return stk_gpu_break(gpu, result, "unlock memory", why);
+    return error != STK_GPU_OK ? error : stk_gpu_break(gpu, result, "unlock memory", why);
 }
 
 int stk_gpu_unpin(struct stk_gpu *gpu, void *memory, struct stk_gpu_why *why)
@@ -150,13 +146,10 @@ int stk_gpu_unpin(struct stk_gpu *gpu, void *memory, struct stk_gpu_why *why)
     return stk_gpu_leave(gpu, unpin_inside(gpu, at, why));
 }
 
-void stk_gpu_pin_end(struct stk_gpu *gpu)
+void stk_gpu_pin_unlock(struct stk_gpu *gpu)
 {
-    while (gpu->pins != NULL) {
-        struct stk_gpu_pin *pin = gpu->pins;
+    for (const struct stk_gpu_pin *pin = gpu->pins; pin != NULL; pin = pin->next) {
         unlock(gpu, pin, pin->bytes);
-        gpu->pins = pin->next;
-        free(pin);
     }
 }
 

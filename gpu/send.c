@@ -1,7 +1,6 @@
 /* Batches on their way. See gpu/gpu.h. */
-#include "gpu/batch_lane.h"
+#include "gpu/context.h"
 #include "gpu/host.h"
-#include "gpu/pin.h"
 
 /* ---- what is wrong with a batch ---- */
 
@@ -58,13 +57,10 @@ static int begin_copy(struct stk_gpu *gpu, struct stk_gpu_lane *lane,
     const struct stk_gpu_driver *driver = gpu->driver;
     int result = lane->number == 0 ? 0 : driver->stream_wait_event(gpu->copies, lane->out, 0);
     tell(batch, lane);
-    if (result == 0) {
-        result = driver->copy_to_device(lane->images_at, lane->told,
-                                        batch->count * sizeof *lane->told, gpu->copies);
-    }
-    if (result == 0) {
-        result = copy_memory(gpu, lane, batch);
-    }
+    result = result != 0 ? result
+                         : driver->copy_to_device(lane->images_at, lane->told,
+                                                  batch->count * sizeof *lane->told, gpu->copies);
+    result = result != 0 ? result : copy_memory(gpu, lane, batch);
     return result == 0 ? driver->event_record(lane->left, gpu->copies) : result;
 }
 
@@ -95,12 +91,8 @@ static int begin_work(struct stk_gpu *gpu, struct stk_gpu_lane *lane,
                       const struct stk_gpu_batch *batch)
 {
     int result = follow_caller(gpu, batch->stream);
-    if (result == 0) {
-        result = gpu->driver->stream_wait_event(gpu->work, lane->left, 0);
-    }
-    if (result == 0) {
-        result = launch(gpu, lane, batch);
-    }
+    result = result != 0 ? result : gpu->driver->stream_wait_event(gpu->work, lane->left, 0);
+    result = result != 0 ? result : launch(gpu, lane, batch);
     return result == 0 ? gpu->driver->event_record(lane->out, gpu->work) : result;
 }
 
@@ -109,12 +101,10 @@ static int begin_work(struct stk_gpu *gpu, struct stk_gpu_lane *lane,
 static int begin(struct stk_gpu *gpu, struct stk_gpu_lane *lane, const struct stk_gpu_batch *batch,
                  struct stk_gpu_why *why)
 {
-    int result = begin_copy(gpu, lane, batch);
-    if (result != 0) {
-        return stk_gpu_break(gpu, result, "copy a batch to the GPU", why);
-    }
-    result = begin_work(gpu, lane, batch);
-    return result == 0 ? STK_GPU_OK : stk_gpu_break(gpu, result, "run the kernel", why);
+    int error = stk_gpu_break(gpu, begin_copy(gpu, lane, batch), "copy a batch to the GPU", why);
+    return error != STK_GPU_OK
+               ? error
+               : stk_gpu_break(gpu, begin_work(gpu, lane, batch), "run the kernel", why);
 }
 
 static int send_inside(struct stk_gpu *gpu, const struct stk_gpu_batch *batch, uint64_t *number,
@@ -166,38 +156,31 @@ int stk_gpu_collect(struct stk_gpu *gpu, struct stk_gpu_why *why)
     return error != STK_GPU_OK ? error : stk_gpu_leave(gpu, collect_inside(gpu, why));
 }
 
-/* The lane of a batch, or of a later one that has its lane now: when that is out, so is it. */
-static struct stk_gpu_lane *lane_of(struct stk_gpu *gpu, uint64_t number)
+/* Has a stream wait for a batch, or waits here. */
+static int await(struct stk_gpu *gpu, uint64_t number, bool here, void *stream,
+                 struct stk_gpu_why *why)
 {
-    bool is_one = number > 0 && number <= gpu->sent;
-    return is_one ? &gpu->lanes[(number - 1) % STK_GPU_LANES] : NULL;
-}
-
-static int no_such_batch(struct stk_gpu_why *why)
-{
-    return stk_gpu_why_say(why, STK_GPU_ARGUMENT, "there is no batch of that number");
+    if (number == 0 || number > gpu->sent) {
+        return stk_gpu_why_say(why, STK_GPU_ARGUMENT, "there is no batch of that number");
+    }
+    int error = stk_gpu_enter(gpu, why);
+    if (error != STK_GPU_OK) {
+        return error;
+    }
+    /* A later batch may have its lane now: when that is out, so is it. */
+    void *out = gpu->lanes[(number - 1) % STK_GPU_LANES].out;
+    error = here ? stk_gpu_break(gpu, gpu->driver->event_synchronize(out), "wait for a batch", why)
+                 : stk_gpu_break(gpu, gpu->driver->stream_wait_event(stream, out, 0),
+                                 "have a stream wait", why);
+    return stk_gpu_leave(gpu, error);
 }
 
 int stk_gpu_follow(struct stk_gpu *gpu, uint64_t number, void *stream, struct stk_gpu_why *why)
 {
-    struct stk_gpu_lane *lane = lane_of(gpu, number);
-    int error = lane == NULL ? no_such_batch(why) : stk_gpu_enter(gpu, why);
-    if (error != STK_GPU_OK) {
-        return error;
-    }
-    int result = gpu->driver->stream_wait_event(stream, lane->out, 0);
-    error = result == 0 ? STK_GPU_OK : stk_gpu_break(gpu, result, "have a stream wait", why);
-    return stk_gpu_leave(gpu, error);
+    return await(gpu, number, false, stream, why);
 }
 
 int stk_gpu_wait(struct stk_gpu *gpu, uint64_t number, struct stk_gpu_why *why)
 {
-    struct stk_gpu_lane *lane = lane_of(gpu, number);
-    int error = lane == NULL ? no_such_batch(why) : stk_gpu_enter(gpu, why);
-    if (error != STK_GPU_OK) {
-        return error;
-    }
-    int result = gpu->driver->event_synchronize(lane->out);
-    error = result == 0 ? STK_GPU_OK : stk_gpu_break(gpu, result, "wait for a batch", why);
-    return stk_gpu_leave(gpu, error);
+    return await(gpu, number, true, NULL, why);
 }
