@@ -2,8 +2,6 @@
 
 #include <jerror.h>
 
-#include "decode/kernels/source.h"
-
 static void begin_run(struct stk_player *player)
 {
     const struct stk_coefficient_run *run = &player->coefficients->runs[player->run++];

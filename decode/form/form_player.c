@@ -4,8 +4,6 @@
 #include <jerror.h>
 #include <string.h>
 
-#include "decode/kernels/source.h"
-
 /* A group is many short streams, which processors do not foresee: about as much as the next one. */
 static void fetch_ahead(const struct stk_form_view *view, const uint8_t *from, size_t bytes)
 {

@@ -240,3 +240,7 @@ void stk_plain_float_rgb(float *out, const uint8_t *line, size_t pixels,
                          const struct stk_tables *tables);
 void stk_plain_float_planes(float *const out[3], const uint8_t *line, size_t pixels,
                             const struct stk_tables *tables);
+
+/* Writes the next block as libjpeg has it. `block` must be all zeros before. */
+void stk_source_play(struct stk_source *next, const struct stk_kernels *kernels, int16_t block[64],
+                     unsigned component);

@@ -1,4 +1,4 @@
-#include "decode/kernels/source.h"
+#include "decode/kernels/kernels.h"
 
 #include "decode/common/ones.h"
 #include "decode/common/zigzag.h"

@@ -4,8 +4,6 @@
  */
 #include "decode/kernels/x86_64/avx512.h"
 
-#include "decode/kernels/places.h"
-
 typedef __m512i vector;
 #define V(name) _mm512_##name
 
@@ -16,12 +14,20 @@ INLINE vector multiply_add(vector sums, vector pairs, vector factors)
 
 #include "decode/kernels/x86_64/islow.h"
 
+/* The place in zigzag order of the coefficient of a row and column, as a constant. DIAGONALS is the
+ * place behind the first d diagonals; every other diagonal is walked downwards. */
+#define DIAGONALS(d) ((d) * ((d) + 1) / 2)
+#define PLACE_UPPER(r, c)                                                                          \
+    (DIAGONALS((r) + (c)) + ((r) + (c)) % 2 * (r) + (1 - ((r) + (c)) % 2) * (c))
+/* The lower half is the mirror image of the upper one. */
+#define PLACE(r, c) ((r) + (c) < 8 ? PLACE_UPPER(r, c) : 63 - PLACE_UPPER(7 - (r), 7 - (c)))
+
 /*
  * Where the bytes of two rows stand in zigzag order, one row in the even and one in the odd ones;
  * for a look-up in the 128 bytes of two blocks.
  */
 #define TWO(block, row, column)                                                                    \
-    64 * (block) + STK_PLACE(row, column), 64 * (block) + STK_PLACE((row) + 1, column)
+    64 * (block) + PLACE(row, column), 64 * (block) + PLACE((row) + 1, column)
 #define LANE(block, row)                                                                           \
     TWO(block, row, 0), TWO(block, row, 1), TWO(block, row, 2), TWO(block, row, 3),                \
         TWO(block, row, 4), TWO(block, row, 5), TWO(block, row, 6), TWO(block, row, 7)
