@@ -14,9 +14,10 @@
 #include <sys/statfs.h>
 #include <unistd.h>
 
+#include "base/sys.h"
 #include "store/prefetch.h"
 #include "store/write_lock.h"
-#include "store/map.h"
+#include "store/place.h"
 #include "store/btree.h"
 
 /* Read transactions kept for the next reader. If more threads read at once, they make their own. */
@@ -46,6 +47,7 @@
 
 struct stk_env {
     MDB_env *lmdb;
+    mdb_filehandle_t fd; /* of the file that LMDB writes */
     MDB_dbi values;
     _Atomic uint64_t budget;
     uint64_t map_bytes;
@@ -82,19 +84,15 @@ static uint64_t room_in_file(void)
 /* Returns true while the descriptor's number still is that of the file that LMDB writes. */
 static bool holds_file(const struct stk_env *env)
 {
-    mdb_filehandle_t fd;
     struct stat stat;
-    return mdb_env_get_fd(env->lmdb, &fd) == 0 && fstat(fd, &stat) == 0 &&
-           stat.st_dev == env->dev && stat.st_ino == env->ino;
+    return fstat(env->fd, &stat) == 0 && stat.st_dev == env->dev && stat.st_ino == env->ino;
 }
 
 /* Returns true if LMDB may read the two head pages. If the disk could not read them, touching them
  * would end the program. */
 static bool has_heads(const struct stk_env *env)
 {
-    mdb_filehandle_t fd;
-    return !env->on_disk ||
-           (mdb_env_get_fd(env->lmdb, &fd) == 0 && stk_btree_read_heads(fd, env->page_bytes));
+    return !env->on_disk || stk_btree_read_heads(env->fd, env->page_bytes);
 }
 
 /* Returns true if LMDB may read the pages that lead to a name, as they are in that finished
@@ -102,19 +100,11 @@ static bool has_heads(const struct stk_env *env)
 static bool has_way(const struct stk_env *env, uint64_t txn, enum stk_btree tree,
                     const MDB_val *name)
 {
-    mdb_filehandle_t fd;
     return !env->on_disk ||
-           (mdb_env_get_fd(env->lmdb, &fd) == 0 &&
-            stk_btree_read_way(fd, env->page_bytes, txn, tree, name->mv_data, name->mv_size));
+           stk_btree_read_way(env->fd, env->page_bytes, txn, tree, name->mv_data, name->mv_size);
 }
 
-/* Return true if LMDB may go to a name in a read transaction, and in the present write transaction.
- */
-static bool can_read(const struct stk_env *env, MDB_txn *txn, const MDB_val *name)
-{
-    return has_way(env, mdb_txn_id(txn), STK_BTREE_VALUES, name);
-}
-
+/* Returns true if LMDB may go to a name in the present write transaction. */
 static bool can_write(const struct stk_env *env, enum stk_btree tree, const MDB_val *name)
 {
     return has_way(env, mdb_txn_id(env->writing) - 1, tree, name);
@@ -122,13 +112,12 @@ static bool can_write(const struct stk_env *env, enum stk_btree tree, const MDB_
 
 static int note_file(struct stk_env *env)
 {
-    mdb_filehandle_t fd;
     struct stat stat;
-    if (mdb_env_get_fd(env->lmdb, &fd) != 0 || fstat(fd, &stat) != 0) {
+    struct statfs fs;
+    if (mdb_env_get_fd(env->lmdb, &env->fd) != 0 || fstat(env->fd, &stat) != 0) {
         return EBADF;
     }
-    struct statfs fs;
-    env->on_disk = fstatfs(fd, &fs) == 0 && fs.f_type != TMPFS_MAGIC;
+    env->on_disk = fstatfs(env->fd, &fs) == 0 && fs.f_type != TMPFS_MAGIC;
     env->dev = stat.st_dev;
     env->ino = stat.st_ino;
     return 0;
@@ -178,9 +167,7 @@ static int note_sizes(struct stk_env *env)
     MDB_stat stat;
     MDB_envinfo info;
     int error = mdb_env_stat(env->lmdb, &stat);
-    if (error == 0) {
-        error = mdb_env_info(env->lmdb, &info);
-    }
+    error = error != 0 ? error : mdb_env_info(env->lmdb, &info);
     if (error == 0) {
         env->page_bytes = stat.ms_psize;
         env->map_bytes = info.me_mapsize;
@@ -211,23 +198,13 @@ static int try_open(struct stk_env *env, const char *directory, uint64_t map, un
         return error;
     }
     error = mdb_env_set_mapsize(env->lmdb, map);
-    if (error == 0) {
-        error = mdb_env_set_maxreaders(env->lmdb, readers);
-    }
-    if (error == 0) {
-        /* Not synced: if the machine dies, only a cache is lost. Readers come and go with threads.
-         */
-        error = mdb_env_open(env->lmdb, directory, MDB_NOSYNC | MDB_NOTLS | MDB_NORDAHEAD, 0600);
-    }
-    if (error == 0) {
-        error = note_file(env);
-    }
-    if (error == 0) {
-        error = note_sizes(env);
-    }
-    if (error == 0) {
-        error = open_values(env);
-    }
+    error = error != 0 ? error : mdb_env_set_maxreaders(env->lmdb, readers);
+    /* Not synced: if the machine dies, only a cache is lost. Readers come and go with threads. */
+    unsigned flags = MDB_NOSYNC | MDB_NOTLS | MDB_NORDAHEAD;
+    error = error != 0 ? error : mdb_env_open(env->lmdb, directory, flags, 0600);
+    error = error != 0 ? error : note_file(env);
+    error = error != 0 ? error : note_sizes(env);
+    error = error != 0 ? error : open_values(env);
     if (error != 0) {
         mdb_env_close(env->lmdb);
     }
@@ -256,15 +233,15 @@ static int make_table(const char *directory, unsigned readers)
     if (length < 0 || (size_t)length >= sizeof path) {
         return ENAMETOOLONG;
     }
-    int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+    STK_OWNED_FD int fd =
+        stk_sys_openat(AT_FDCWD, path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
     if (fd < 0) {
-        return errno;
+        return -fd;
     }
     off_t bytes = TABLE_HEAD_BYTES + (off_t)readers * TABLE_READER_BYTES;
     int error = (uint64_t)bytes > room_in_file() ? EFBIG : posix_fallocate(fd, 0, bytes);
     error = error == 0 ? read_table(fd, bytes) : error;
     futimens(fd, NULL); /* the time of the last opening, for store/place.c */
-    close(fd);
     return error;
 }
 
@@ -362,15 +339,28 @@ static void put_reader(struct stk_env *env, MDB_txn *txn)
     mdb_txn_abort(txn);
 }
 
-bool stk_env_find(struct stk_env *env, struct stk_hash128 key, const void **data, size_t *bytes)
+/* Finds a name's value, and copies it to `link` unless that is NULL: what a link says may be
+ * written over when its reader is gone. */
+static bool find(struct stk_env *env, MDB_val name, MDB_val *value, struct stk_hash128 *link)
 {
-    MDB_val name = {sizeof key, &key}, value;
     MDB_txn *txn = take_reader(env);
     if (txn == NULL) {
         return false;
     }
-    bool found = can_read(env, txn, &name) && mdb_get(txn, env->values, &name, &value) == 0;
+    bool found = has_way(env, mdb_txn_id(txn), STK_BTREE_VALUES, &name) &&
+                 mdb_get(txn, env->values, &name, value) == 0 &&
+                 (link == NULL || value->mv_size == sizeof *link);
+    if (found && link != NULL) {
+        memcpy(link, value->mv_data, sizeof *link);
+    }
     put_reader(env, txn);
+    return found;
+}
+
+bool stk_env_find(struct stk_env *env, struct stk_hash128 key, const void **data, size_t *bytes)
+{
+    MDB_val value;
+    bool found = find(env, (MDB_val){sizeof key, &key}, &value, NULL);
     if (found) {
         *data = value.mv_data;
         *bytes = value.mv_size;
@@ -393,32 +383,20 @@ bool stk_env_overwrite(const struct stk_env *env, const void *found, const void 
 {
     char there[OVERWRITTEN_BYTES];
     size_t page;
-    mdb_filehandle_t fd;
     memcpy(&page, (const char *)found - PAGE_HEAD_BYTES, sizeof page);
-    if (count > sizeof there || page >= env->map_bytes / env->page_bytes || !holds_file(env) ||
-        mdb_env_get_fd(env->lmdb, &fd) != 0) {
+    if (count > sizeof there || page >= env->map_bytes / env->page_bytes || !holds_file(env)) {
         return false;
     }
     off_t at = (off_t)(page * env->page_bytes + PAGE_HEAD_BYTES);
-    return pread(fd, there, count, at) == (ssize_t)count && memcmp(there, found, count) == 0 &&
-           pwrite(fd, bytes, count, at) == (ssize_t)count;
+    return pread(env->fd, there, count, at) == (ssize_t)count && memcmp(there, found, count) == 0 &&
+           pwrite(env->fd, bytes, count, at) == (ssize_t)count;
 }
 
 bool stk_env_follow(struct stk_env *env, struct stk_hash128 from, struct stk_hash128 *to)
 {
     struct link_name link = {from, 'l'};
-    MDB_val name = {sizeof link, &link}, value;
-    MDB_txn *txn = take_reader(env);
-    if (txn == NULL) {
-        return false;
-    }
-    bool found = can_read(env, txn, &name) && mdb_get(txn, env->values, &name, &value) == 0 &&
-                 value.mv_size == sizeof *to;
-    if (found) {
-        memcpy(to, value.mv_data, sizeof *to);
-    }
-    put_reader(env, txn);
-    return found;
+    MDB_val value;
+    return find(env, (MDB_val){sizeof link, &link}, &value, to);
 }
 
 /* ---- room ---- */

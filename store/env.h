@@ -36,7 +36,7 @@ struct stk_env_options {
 
 /* Opens or makes the environment's files. Returns NULL with errno. EAGAIN: another process, perhaps
  * a stopped one, was in the way, for 0.5 s if the call may wait. ENOMEM: no memory, or addresses
- * are limited and the map would take too many of them (store/map.h). */
+ * are limited and the map would take too many of them (store/place.h). */
 struct stk_env *stk_env_open(const char *directory, const struct stk_env_options *options);
 
 /* Finds a value. Its bytes, with padding, stay until the process ends. Thread-safe. */

@@ -59,7 +59,7 @@ struct stk_store_counts {
  * 0700; its name may have 400 bytes. With a budget of 0 the store is opened for reading only and no
  * file is made: if there is none yet, each call looks again. Returns NULL with errno: EINVAL for a
  * directory on a network file system or one that another user could write, ENOMEM for no address
- * space (store/map.h), or what the system said.
+ * space (store/place.h), or what the system said.
  */
 struct stk_store *stk_store_open(const char *directory, uint64_t budget);
 
