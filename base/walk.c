@@ -57,7 +57,7 @@ static int walk_entry(const struct stk_walk *walk, int dirfd, const char *name, 
             }
         }
     }
-    return walk->visit(walk->context, dirfd, name, depth, &stat);
+    return walk->visit(walk->context, dirfd, name, &stat);
 }
 
 static int walk_names(const struct stk_walk *walk, int dirfd, const char *buffer, ssize_t bytes,
@@ -107,11 +107,9 @@ int stk_walk_within(const char *top, stk_walk_visitor *visit, void *context)
     return walk_top(top, &(struct stk_walk){visit, NULL, context, .within = true});
 }
 
-static int remove_one(void *context, int dirfd, const char *name, unsigned depth,
-                      const struct stat *stat)
+static int remove_one(void *context, int dirfd, const char *name, const struct stat *stat)
 {
     (void)context;
-    (void)depth;
     stk_sys_unlinkat(dirfd, name, S_ISDIR(stat->st_mode) ? AT_REMOVEDIR : 0);
     return 0;
 }

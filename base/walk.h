@@ -8,11 +8,9 @@
 #include <stdbool.h>
 #include <sys/stat.h>
 
-/* Visits one thing found: `name` in the open directory `dirfd`, `depth` 1 right below the top.
- * `stat` is of the thing itself. Return 0 to go on; any other value ends the walk with that
- * value. */
-typedef int stk_walk_visitor(void *context, int dirfd, const char *name, unsigned depth,
-                             const struct stat *stat);
+/* Visits one thing found: `name` in the open directory `dirfd`. `stat` is of the thing itself.
+ * Return 0 to go on; any other value ends the walk with that value. */
+typedef int stk_walk_visitor(void *context, int dirfd, const char *name, const struct stat *stat);
 
 /* Walks the tree. Returns 0, -errno (of the top directory only: anything that vanishes on the way
  * is passed over), or the visitor's value. */
@@ -34,8 +32,8 @@ struct stk_walk {
     bool within; /* and not into what is mounted there */
 };
 
-/* Walks the directory that is open as `dirfd`; what is in it has this depth. The caller closes the
- * descriptor. Returns 0 or the visitor's value. */
+/* Walks the directory that is open as `dirfd`; what is in it has this depth, which is 1 right below
+ * the top. The caller closes the descriptor. Returns 0 or the visitor's value. */
 int stk_walk_open(const struct stk_walk *walk, int dirfd, unsigned depth);
 
 /* Removes everything below `top` and `top` itself, but nothing that is mounted there; things may

@@ -36,13 +36,11 @@ struct count_walk {
     const atomic_bool *stop;
 };
 
-static int walk_one(void *context, int dirfd, const char *name, unsigned depth,
-                    const struct stat *stat)
+static int walk_one(void *context, int dirfd, const char *name, const struct stat *stat)
 {
     struct count_walk *walk = context;
     (void)dirfd;
     (void)name;
-    (void)depth;
     walk->blocks += stat->st_blocks;
     walk->inodes++;
     if (walk->stop != NULL && atomic_load(walk->stop)) {

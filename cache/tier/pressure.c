@@ -210,13 +210,11 @@ struct giving {
     int64_t own;
 };
 
-static int give_one(void *context, int dirfd, const char *name, unsigned depth,
-                    const struct stat *stat)
+static int give_one(void *context, int dirfd, const char *name, const struct stat *stat)
 {
     struct giving *giving = context;
     struct stk_excess *wanted = &giving->wanted;
     bool own = (uint32_t)stat->st_mtime == wanted->mark && wanted->mark != 0;
-    (void)depth;
     if (stk_entry_looks_like(name, stat) && (wanted->any > 0 || (own && wanted->own > 0)) &&
         stk_sys_unlinkat(dirfd, name, 0) == 0) {
         int64_t bytes = stat->st_blocks * STK_BLOCK_BYTES;

@@ -133,11 +133,10 @@ struct data_look {
     int64_t until_ns;
 };
 
-static int count_file(void *context, int dirfd, const char *name, unsigned depth,
-                      const struct stat *stat)
+static int count_file(void *context, int dirfd, const char *name, const struct stat *stat)
 {
     struct data_look *times = context;
-    (void)dirfd, (void)name, (void)depth;
+    (void)dirfd, (void)name;
     times->files += S_ISREG(stat->st_mode);
     times->cut = stk_clock_boottime_ns() > times->until_ns;
     return times->cut;

@@ -44,11 +44,9 @@ static void open_one(struct open_times *times, int dirfd, const char *name, int 
     }
 }
 
-static int visit(void *context, int dirfd, const char *name, unsigned depth,
-                 const struct stat *stat)
+static int visit(void *context, int dirfd, const char *name, const struct stat *stat)
 {
     struct open_times *times = context;
-    (void)depth;
     if (S_ISREG(stat->st_mode) && stat->st_size > 0) {
         open_one(times, dirfd, name, O_NOFOLLOW);
     }

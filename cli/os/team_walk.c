@@ -35,11 +35,10 @@ static unsigned processors(void)
     return count < MOST_THREADS ? count : MOST_THREADS;
 }
 
-static int visit_file(void *context, int dirfd, const char *name, unsigned depth,
-                      const struct stat *stat)
+static int visit_file(void *context, int dirfd, const char *name, const struct stat *stat)
 {
     struct team *team = context;
-    int result = S_ISDIR(stat->st_mode) ? 0 : team->visit(team->context, dirfd, name, depth, stat);
+    int result = S_ISDIR(stat->st_mode) ? 0 : team->visit(team->context, dirfd, name, stat);
     if (result != 0) {
         atomic_store(&team->result, result);
     }

@@ -88,12 +88,10 @@ struct removed {
     _Atomic uint64_t files, blocks;
 };
 
-static int remove_one(void *context, int dirfd, const char *name, unsigned depth,
-                      const struct stat *stat)
+static int remove_one(void *context, int dirfd, const char *name, const struct stat *stat)
 {
     struct removed *gone = context;
     bool directory = S_ISDIR(stat->st_mode);
-    (void)depth;
     if (unlinkat(dirfd, name, directory ? AT_REMOVEDIR : 0) == 0 && !directory) {
         gone->files++;
         gone->blocks += (uint64_t)stat->st_blocks;

@@ -24,12 +24,10 @@ struct removing {
 
 /* Removes an entry, and gives its room back. No process can adopt the entry meanwhile, unless the
  * file has become again what it was before. Then that file's entry is made anew. */
-static int remove_if_old(void *context, int dirfd, const char *name, unsigned depth,
-                         const struct stat *stat)
+static int remove_if_old(void *context, int dirfd, const char *name, const struct stat *stat)
 {
     char path[STK_PATH_BYTES];
     struct removing *removing = context;
-    (void)depth;
     if (atomic_load(removing->ended) != 0) {
         return -EINTR;
     }

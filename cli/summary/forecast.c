@@ -26,14 +26,12 @@ struct looking {
     int64_t until_ns, max_file_bytes;
 };
 
-static int look_at(void *context, int dirfd, const char *name, unsigned depth,
-                   const struct stat *stat)
+static int look_at(void *context, int dirfd, const char *name, const struct stat *stat)
 {
     const struct looking *looking = context;
     struct forecast_look *look = looking->look;
     (void)dirfd;
     (void)name;
-    (void)depth;
     if (S_ISREG(stat->st_mode) && stat->st_size > 0) {
         look->files++;
         look->bytes += (uint64_t)stat->st_size;

@@ -108,12 +108,10 @@ struct tree_content {
     _Atomic uint64_t files, bytes;
 };
 
-static int measure_one(void *context, int dirfd, const char *name, unsigned depth,
-                       const struct stat *stat)
+static int measure_one(void *context, int dirfd, const char *name, const struct stat *stat)
 {
     struct tree_content *content = context;
     (void)dirfd;
-    (void)depth;
     if (stk_entry_looks_like_file(name, stat)) {
         content->files++;
         content->bytes += (uint64_t)stat->st_size;
@@ -172,10 +170,8 @@ static void note_removed(struct entries_removed *removed, const char *name, cons
     removed->inodes++;
 }
 
-static int remove_one(void *context, int dirfd, const char *name, unsigned depth,
-                      const struct stat *stat)
+static int remove_one(void *context, int dirfd, const char *name, const struct stat *stat)
 {
-    (void)depth;
     if (unlinkat(dirfd, name, S_ISDIR(stat->st_mode) ? AT_REMOVEDIR : 0) == 0) {
         note_removed(context, name, stat);
     }
@@ -193,7 +189,7 @@ static void remove_versions(const char *directory, const char *leaf,
         const char *name = entry->d_name;
         if (entries_is_name(name) && strcmp(name + STK_ENTRY_DIGITS + 1, leaf) == 0 &&
             fstatat(dirfd(entries), name, &stat_, AT_SYMLINK_NOFOLLOW) == 0) {
-            remove_one(removed, dirfd(entries), name, 0, &stat_);
+            remove_one(removed, dirfd(entries), name, &stat_);
         }
     }
 }
@@ -202,7 +198,7 @@ static void remove_directory(const char *path, struct entries_removed *removed)
 {
     struct stat stat_;
     if (lstat(path, &stat_) == 0) {
-        remove_one(removed, AT_FDCWD, path, 0, &stat_);
+        remove_one(removed, AT_FDCWD, path, &stat_);
     }
 }
 
@@ -261,10 +257,9 @@ void entries_give_back(const struct stk_tier *tier, int64_t blocks, int64_t inod
     }
 }
 
-static int remove_blocks(void *context, int dirfd, const char *name, unsigned depth,
-                         const struct stat *stat)
+static int remove_blocks(void *context, int dirfd, const char *name, const struct stat *stat)
 {
-    return stk_entry_looks_like(name, stat) ? remove_one(context, dirfd, name, depth, stat) : 0;
+    return stk_entry_looks_like(name, stat) ? remove_one(context, dirfd, name, stat) : 0;
 }
 
 /* Removes the blocks of all files, since blocks do not say to which file they belong. A process
@@ -296,11 +291,9 @@ uint64_t entries_remove(const struct stk_tier *tier, const char *root, const cha
 
 /* ---- entries of before ---- */
 
-static int remove_old(void *context, int dirfd, const char *name, unsigned depth,
-                      const struct stat *stat)
+static int remove_old(void *context, int dirfd, const char *name, const struct stat *stat)
 {
     atomic_bool *stop = context;
-    (void)depth;
     unlinkat(dirfd, name, S_ISDIR(stat->st_mode) ? AT_REMOVEDIR : 0);
     return atomic_load(stop) ? -EINTR : 0;
 }

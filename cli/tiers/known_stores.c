@@ -70,10 +70,9 @@ static bool is_used(int table)
     return fcntl(table, F_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
 }
 
-static int add_blocks(void *bytes, int dirfd, const char *name, unsigned depth,
-                      const struct stat *stat)
+static int add_blocks(void *bytes, int dirfd, const char *name, const struct stat *stat)
 {
-    (void)dirfd, (void)name, (void)depth;
+    (void)dirfd, (void)name;
     *(uint64_t *)bytes += (uint64_t)stat->st_blocks * STK_BLOCK_BYTES;
     return 0;
 }

@@ -123,13 +123,11 @@ struct met_root {
     char origin[STK_PATH_BYTES];
 };
 
-static int meet_entry(void *context, int dirfd, const char *name, unsigned depth,
-                      const struct stat *stat)
+static int meet_entry(void *context, int dirfd, const char *name, const struct stat *stat)
 {
     char entry[STK_PATH_BYTES], origin[STK_PATH_BYTES];
     struct stk_entry_parts parts;
     const struct met_root *root = context;
-    (void)depth;
     if (!is_named_so(name, stat) || !entries_path_of(entry, dirfd, name) ||
         !stk_entry_parse(entry, verifying.cache.tier.home, &parts) ||
         snprintf(origin, sizeof origin, "%s%s", root->origin, parts.file + strlen(root->name)) >=

@@ -101,13 +101,11 @@ static bool put_in_place(struct open_description *opened, off_t before, int orig
 }
 
 /* Gives the origin to the other numbers of the description that was replaced. */
-static int follow(void *context, int dirfd, const char *name, unsigned depth,
-                  const struct stat *link)
+static int follow(void *context, int dirfd, const char *name, const struct stat *link)
 {
     const struct open_description *opened = context;
     int fd;
     (void)dirfd;
-    (void)depth;
     (void)link;
     if (take_number(name, &fd) && fd != opened->old && stk_sys_is_same_open_file(opened->old, fd)) {
         stk_sys_dup3(opened->number, fd, flag_on_exec(fd));
@@ -142,15 +140,13 @@ static bool replace(const struct restoring *restoring, int fd, const struct stat
     return replace_fd(fd, open_origin(restoring, status_flags(fd)), entry);
 }
 
-static int visit_fd(void *context, int dirfd, const char *name, unsigned depth,
-                    const struct stat *link)
+static int visit_fd(void *context, int dirfd, const char *name, const struct stat *link)
 {
     const struct restoring *restoring = context;
     int fd;
     struct stat entry;
     struct stk_identity identity;
     (void)dirfd;
-    (void)depth;
     (void)link;
     if (take_number(name, &fd) && stk_sys_fstat(fd, &entry) == 0 && stk_entryfd_may_be(&entry) &&
         stk_entryfd_identify(fd, &entry, &identity) && stands_for(restoring, &identity) &&

@@ -376,13 +376,11 @@ static void check_everything(void)
 
 static int64_t found_blocks, found_inodes;
 
-static int count_entry(void *context, int dirfd, const char *name, unsigned depth,
-                       const struct stat *stat)
+static int count_entry(void *context, int dirfd, const char *name, const struct stat *stat)
 {
     (void)context;
     (void)dirfd;
     (void)name;
-    (void)depth;
     if (S_ISREG(stat->st_mode)) {
         found_blocks += stk_budget_blocks_of((uint64_t)stat->st_size, BLOCK_BYTES);
         found_inodes++;

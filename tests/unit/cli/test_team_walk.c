@@ -16,11 +16,10 @@
 
 static atomic_uint met[DIRECTORIES * FILES];
 
-static int note(void *context, int dirfd, const char *name, unsigned depth, const struct stat *stat)
+static int note(void *context, int dirfd, const char *name, const struct stat *stat)
 {
     atomic_int *left = context;
     (void)dirfd;
-    (void)depth;
     ck_assert(!S_ISDIR(stat->st_mode));
     atomic_fetch_add(&met[strtoul(name, NULL, 10)], 1);
     return atomic_fetch_sub(left, 1) == 1 ? 7 : 0;
