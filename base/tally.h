@@ -99,7 +99,7 @@ int stk_tally_read_rank(const struct stk_tally *tally, unsigned row, struct stk_
 #define STK_TALLY_CALLS     16
 #define STK_TALLY_CALL_NAME 64
 
-/* A callable of the job's, such as a transform that the package does not make itself. */
+/* A function of the job's that runs as it is, such as a transform that Stoker does not know. */
 struct stk_tally_call {
     char name[STK_TALLY_CALL_NAME]; /* ended by a zero; a longer one is cut */
     uint64_t ns;                    /* of all its calls, in all processes */

@@ -23,9 +23,9 @@ static bool lets_members(const struct stk_record *record, const struct stk_root 
     return gid != 0 && !root->single_user && (record->mode & bit) != 0;
 }
 
-/* Begins a request for this version. Other nodes find it by its root's name. So the name must come
- * from a volume that all nodes name alike, unless the tier is this node's. The file must lie on
- * that volume, not on a mount below. */
+/* Fills a request for this version. Returns false if other nodes could not find the copy: the file
+ * lies on a mount below its root, or on a volume that other nodes name otherwise (unless the tier
+ * is this node's). */
 static bool begin(struct stk_shared_request_spec *spec, enum stk_shared_request_kind kind,
                   const struct stk_cache *cache, const struct stk_place *place,
                   const struct stk_record *record)

@@ -415,7 +415,8 @@ static struct stk_fill fill_of(struct stk_cache *cache, const struct stk_place *
 }
 
 /* Prepares the build of the entry. Returns false, with the reason in the outcome, if the version
- * may not be cached; a LARGE one may have an entry. */
+ * may not be cached. For a version above the size limit it returns true and leaves LARGE in the
+ * outcome: blocks may have made an entry of it. */
 static bool begin_build(struct stk_fill *fill, struct stk_outcome *outcome)
 {
     outcome->why = reason_against(fill->cache, fill->place, fill->identity);

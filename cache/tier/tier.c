@@ -78,7 +78,7 @@ static int64_t free_bytes_of(const struct statfs *fs)
     return bytes < memory ? bytes : memory;
 }
 
-/* Returns what may be used in all: of what is free or used by the tier, what a reserve leaves. */
+/* Returns the budget: free space and what the tier uses, less the reserve. */
 static struct amount compute_budget(const struct stk_tier_shared *shared, const struct statfs *fs)
 {
     struct amount used = used_of(shared, fs);
@@ -146,7 +146,7 @@ void stk_tier_share_headroom(struct stk_catalogue *catalogue)
     }
 }
 
-/* ---- the list in the catalogue ---- */
+/* ---- the tiers' slots in the catalogue ---- */
 
 /* The slot of this home, taken if need be; -1 when all are taken by others. */
 static int find_slot(struct stk_catalogue *catalogue, const char *home)

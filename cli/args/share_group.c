@@ -26,7 +26,7 @@ static void complain(const char *given, const char *name, const char *what)
     if (given != NULL) {
         die("--share %s: %s", name, what);
     }
-    say("%s=%s: %s: nothing is shared", stk_option_table[STK_OPTION_SHARE].variable, name, what);
+    say("nothing is shared: %s=%s: %s", stk_option_table[STK_OPTION_SHARE].variable, name, what);
 }
 
 void group_settle(struct request *request, const char *given)

@@ -123,8 +123,9 @@ static void reserve_all(struct samples *samples, const struct request *request)
     raise_by(samples, samples->most_blocks);
     uint64_t budget = samples_budget_bytes(samples);
     if (fits && budget < (uint64_t)request->samples_bytes / STK_BLOCK_BYTES * STK_BLOCK_BYTES) {
-        say("--decoded %s: only %s of the tier's budget are left", request->samples,
-            size_text(size, budget));
+        say("--decoded %s: only %s of the tier's budget are left; a larger tier (--tier DIR:SIZE) "
+            "gives more",
+            request->samples, size_text(size, budget));
     }
 }
 

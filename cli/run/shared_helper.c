@@ -131,7 +131,7 @@ static void say_what_is_left_out(void)
     for (unsigned i = 0; i < helper.roots.count; i++) {
         const struct stk_root *root = &helper.roots.roots[i];
         if (root->usable && !root->linked && !root->lasting && !on_node) {
-            say("shared: not for %s, whose volume has no name that other nodes know it by",
+            say("shared: files of %s are not exchanged: other nodes cannot name its volume",
                 root->prefix);
         }
     }

@@ -2,7 +2,7 @@
  * Removes entries of versions that are known to be old. When the catalogue learns of a new version,
  * it drops the one before. But a tier on a disk outlives its catalogue, and nothing lists the old
  * versions in it. So when room is short, a thread searches the tier beside the job, and removes
- * entries that have another version in this run.
+ * entries whose file has another version in this run.
  */
 #pragma once
 

@@ -77,12 +77,12 @@ int verb_last(char **arguments)
         passed = passed || strcmp(names.names[i], newest) == 0;
     }
     if (found && !passed) {
-        say("a run elsewhere is newer: `stoker last --all` lists all");
+        say("a newer run was started in another directory: `stoker last --all` lists all");
     }
     history_list_free(&names);
     say_if_outside();
     if (!found && !history_say_refused(error)) {
-        say("no run of yours has ended and left a record: `stoker run` does at its end");
+        say("no run of yours has left a record yet: `stoker run` leaves one when it ends");
     }
     return !found;
 }

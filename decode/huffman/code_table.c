@@ -1,6 +1,6 @@
 /*
- * Tables are composed: behind a symbol of n bits stands the table of what may follow in the bits
- * that are left. So the table for each smaller number of bits is made first.
+ * A table for k bits is made of smaller ones. After a symbol of n bits, k - n bits of the index
+ * remain, and the table for k - n bits fills that part. So smaller tables are made first.
  */
 #include "decode/huffman/code_table.h"
 

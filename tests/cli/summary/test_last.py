@@ -162,7 +162,7 @@ def test_the_run_of_this_terminal_is_meant(jobs, data, state, scratch):
     os.close(master)
     os.close(slave)
     assert out.splitlines()[0].endswith(": true mine"), out
-    assert "stoker: a run elsewhere is newer: `stoker last --all` lists all\n" in err
+    assert "stoker: a newer run was started in another directory: `stoker last --all` lists all\n" in err
 
 
 def test_an_array_of_jobs_loses_no_record(jobs, data, state):

@@ -18,8 +18,8 @@ from .exact import F, T
 from .lazy_tensors import FLOATS, TORCHS
 
 BY_FLOATS = {2: FLOATS}  # {a filter of bytes: that of floats}, in the decoder's numbers
-_V1 = {FLOATS: T.InterpolationMode.BILINEAR}
-_V2 = {2: T.InterpolationMode.BILINEAR, 4: T.InterpolationMode.BICUBIC}
+_MODES_V1 = {FLOATS: T.InterpolationMode.BILINEAR}
+_MODES_V2 = {2: T.InterpolationMode.BILINEAR, 4: T.InterpolationMode.BICUBIC}
 # (width, height) and what it becomes: smaller, larger, one axis, much smaller.
 _SIZES = (((37, 53), (19, 7)), ((23, 9), (50, 41)), ((64, 31), (64, 12)), ((30, 48), (17, 48)), ((201, 157), (11, 96)),
           ((160, 120), (112, 112)), ((90, 75), (33, 22)))
@@ -35,7 +35,7 @@ def proven():
 def _proven(is_v2):
     """Returns the filters of one of the two. The first call finds them. Each has an answer of its own, since the first program may
     import v1 alone."""
-    functional, modes = (exact.v2().functional, _V2) if is_v2 else (F, _V1)
+    functional, modes = (exact.v2().functional, _MODES_V2) if is_v2 else (F, _MODES_V1)
     return answers.proven(lambda: _name("torch-bytes" if is_v2 else "torch-floats"), modes,
                           lambda filter: all(_is_same(functional, filter, modes[filter], *sizes) for sizes in _SIZES))
 
