@@ -705,7 +705,7 @@ def test_volumes_that_have_no_name(cluster, build, scratch):
             jobs = Jobs(place, build, scratch)
             ran = jobs.run(reader([mount / f"file{n:04}" for n in range(3)], 1), path=mount,
                            flags=cluster.flags())
-    assert "shared: not for" in ran.said and ran.shared["published"] == 0
+    assert "are not exchanged: other nodes cannot name its volume" in ran.said and ran.shared["published"] == 0
     assert cluster.entries() == {}
 
 

@@ -12,7 +12,7 @@ import pytest
 
 from jobs import YOUNG, read_line, reading, wait_for
 
-NONE = "stoker: no run of yours has ended and left a record: `stoker run` does at its end\n"
+NONE = "stoker: no run of yours has left a record yet: `stoker run` leaves one when it ends\n"
 
 
 @pytest.fixture(scope="module")

@@ -472,10 +472,13 @@ START_TEST(a_held_account_is_not_waited_for)
 }
 END_TEST
 
+static atomic_bool is_over;
+
 static void *take_8(void *tier)
 {
     static enum stk_took took;
     took = stk_tier_take(((struct stk_tier *)tier)->shared, 8, 1);
+    atomic_store(&is_over, true);
     return &took;
 }
 
@@ -496,8 +499,9 @@ START_TEST(who_waits_is_announced_with_the_others)
         pthread_t thread;
         int64_t used = atomic_load(&budget->used_blocks);
         atomic_store(&budget->limit_blocks, before);
+        atomic_store(&is_over, false);
         ck_assert_int_eq(pthread_create(&thread, NULL, take_8, &tier), 0);
-        while (atomic_load(&budget->used_blocks) == used) {
+        while (atomic_load(&budget->used_blocks) == used && !atomic_load(&is_over)) {
             sched_yield();
         }
         usleep(2000); /* it waits for 10 ms */
