@@ -59,8 +59,7 @@ def train(loader, set_epoch=None, most=None):
 # ---- torch ----
 
 def started(how):
-    return lambda data: train(DataLoader(data, shuffle=True, multiprocessing_context=how, persistent_workers=True,
-                                         batch_size=8, num_workers=1))
+    return lambda data: train(DataLoader(data, shuffle=True, multiprocessing_context=how, persistent_workers=True, **USUAL))
 
 
 def one_generator(data):
