@@ -112,13 +112,13 @@ static void note_written(const struct stk_write *write, int fd, int dirfd, const
 void stk_write_after(const struct stk_write *write, bool done, int fd, int dirfd, const char *path)
 {
     struct stk_guard guard;
-    if (!stk_process_is_on()) {
+    if (done ? !stk_process_is_on() : write->cache == NULL) {
         return;
     }
     stk_guard_join(&guard);
     if (done) {
         note_written(write, fd, dirfd, path);
-    } else if (write->cache != NULL) {
+    } else {
         stk_cache_unmark_written(write->cache, &write->mark);
     }
     stk_guard_leave(&guard);
