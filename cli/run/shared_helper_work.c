@@ -86,11 +86,7 @@ static int open_file(const struct stk_shared_request_spec *spec, bool draft)
     bool same = fd >= 0 && stk_sys_fstat(fd, &stat_) == 0 && S_ISREG(stat_.st_mode) &&
                 stat_.st_ino == spec->ino &&
                 (draft ? stat_.st_dev == spec->dev : (uint64_t)stat_.st_size == spec->bytes);
-    if (fd >= 0 && !same) {
-        stk_sys_close(fd);
-        return -ENOENT;
-    }
-    return fd;
+    return stk_sys_opened(fd, same ? 0 : -ENOENT);
 }
 
 static struct shared_tier_entry entry_of(const struct stk_shared_request_spec *spec)

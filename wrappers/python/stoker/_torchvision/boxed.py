@@ -42,10 +42,10 @@ class _Part:
         self.count = 0  # transforms
         while self.count < len(found) and not self.is_pure and self._takes(found[self.count], self.count):
             self.count += 1
-        found = [step for step, _ in self.steps if step is not None]
-        flips = [step[1] for step in found if step[0] == _core.STEP_FLIP]
-        if len(flips) == len(set(flips)) and all([step[0] == _core.STEP_FLIP for step in found[1:]]):
-            self.noted = tuple(found)
+        steps = [step for step, _ in self.steps if step is not None]
+        flips = [step[1] for step in steps if step[0] == _core.STEP_FLIP]
+        if len(flips) == len(set(flips)) and all([step[0] == _core.STEP_FLIP for step in steps[1:]]):
+            self.noted = tuple(steps)
 
     def _takes(self, each, place):
         """Adds an inspected transform, or returns false."""
