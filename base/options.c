@@ -54,37 +54,24 @@ static bool parse_choice(const char *names, const char *value, int64_t *out)
     return false;
 }
 
-static bool parse_seconds(const char *argument, const char *value, int64_t *out)
+static int parse_directory(const char *value, int64_t *out)
 {
-    (void)argument;
-    return stk_text_parse_seconds(value, out) == 0;
-}
-
-static bool parse_size(const char *argument, const char *value, int64_t *out)
-{
-    (void)argument;
-    return stk_text_parse_size(value, out) == 0;
-}
-
-static bool parse_directory(const char *argument, const char *value, int64_t *out)
-{
-    (void)argument;
     unsigned long length;
-    return stk_option_split_place(value, &length, out);
+    return stk_option_split_place(value, &length, out) ? 0 : -1;
 }
 
 /* The forms that are checked, by how the table writes them. Settings of the decoder are not: there
  * an unknown one counts as unset. */
 static const struct form {
     const char *argument;
-    bool (*parse)(const char *argument, const char *value, int64_t *out);
+    int (*parse)(const char *value, int64_t *out); /* NULL: one of the names of `argument` */
     const char *complaint;
 } forms[] = {
-    {"on|off", parse_choice, "write on or off"},
-    {"run|open|never", parse_choice, "write run, open or never"},
-    {"auto|mtime|off", parse_choice, "write auto, mtime or off"},
-    {"SECONDS", parse_seconds, "write seconds, such as 2 or 0.05"},
-    {"SIZE", parse_size, "write a size, such as 64M"},
+    {"on|off", NULL, "write on or off"},
+    {"run|open|never", NULL, "write run, open or never"},
+    {"auto|mtime|off", NULL, "write auto, mtime or off"},
+    {"SECONDS", stk_text_parse_seconds, "write seconds, such as 2 or 0.05"},
+    {"SIZE", stk_text_parse_size, "write a size, such as 64M"},
     {"DIR[:SIZE]", parse_directory, "write DIR or DIR:SIZE, such as /mnt/nvme/decoded:200G"},
 };
 
@@ -98,6 +85,12 @@ static const struct form *form_of(enum stk_option option)
     return NULL;
 }
 
+static bool parse(const struct form *form, const char *value, int64_t *out)
+{
+    return form->parse != NULL ? form->parse(value, out) == 0
+                               : parse_choice(form->argument, value, out);
+}
+
 static bool is_block(int64_t bytes)
 {
     return bytes == 0 ||
@@ -109,8 +102,7 @@ const char *stk_option_complaint(enum stk_option option, const char *value)
     int64_t number;
     const struct form *form = form_of(option);
     bool block = option == STK_OPTION_BLOCK;
-    if (form == NULL ||
-        (form->parse(form->argument, value, &number) && (!block || is_block(number)))) {
+    if (form == NULL || (parse(form, value, &number) && (!block || is_block(number)))) {
         return NULL;
     }
     return block ? "write a size from 64K to 64M, a multiple of 4K, or 0" : form->complaint;
@@ -125,7 +117,7 @@ static int64_t number_of(enum stk_option option)
     const struct form *form = form_of(option);
     const char *value = value_of(option);
     bool good = stk_option_complaint(option, value) == NULL;
-    form->parse(form->argument, good ? value : stk_option_table[option].otherwise, &number);
+    parse(form, good ? value : stk_option_table[option].otherwise, &number);
     return number;
 }
 
