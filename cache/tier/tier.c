@@ -49,13 +49,6 @@ int stk_tier_parse(const char **list, char dir[STK_HOME_BYTES], int64_t *budget_
 
 /* ---- budgets ---- */
 
-int stk_tier_recount(struct stk_tier *tier)
-{
-    struct stk_recount recount = {0, 0};
-    int error = stk_tier_recount_begin(tier->shared, &recount);
-    return error == 0 ? stk_tier_recount_end(tier->shared, &recount, NULL) : error;
-}
-
 struct amount {
     int64_t blocks, inodes;
 };

@@ -68,6 +68,3 @@ void stk_tier_share_headroom(struct stk_catalogue *catalogue);
  * home, so the home must be the one that was attached, to the last byte.
  */
 bool stk_tier_by_index(struct stk_catalogue *catalogue, unsigned index, struct stk_tier *out);
-
-/* Begins and ends a recount. */
-int stk_tier_recount(struct stk_tier *tier);

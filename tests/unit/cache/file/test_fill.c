@@ -16,6 +16,7 @@
 #include "cache/tier/ledger.h"
 #include "cache/version/drop.h"
 #include "tests/unit/box.h"
+#include "tests/unit/cache/recount.h"
 
 #define SEGMENT_BLOCKS                                                                             \
     ((int64_t)(STK_SEGMENT_RECORDS * sizeof(struct stk_record) / STK_BLOCK_BYTES))
@@ -496,7 +497,7 @@ START_TEST(lost_entry)
     ck_assert(box_fill("file"));
     ck_assert_int_eq(box.outcome.kind, STK_COUNT_FILLS);
     ck_assert(unit_has_text(box.entry, "hello"));
-    ck_assert_int_eq(stk_tier_recount(&box.cache.tier), 0);
+    ck_assert_int_eq(unit_recount(&box.cache.tier), 0);
     ck_assert_int_eq(box_used_blocks(), used);
 }
 END_TEST

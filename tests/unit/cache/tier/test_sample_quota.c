@@ -6,6 +6,7 @@
 
 #include "base/samples.h"
 #include "tests/unit/unit.h"
+#include "tests/unit/cache/recount.h"
 
 #define MIB    (INT64_C(1) << 20)
 #define BLOCKS (MIB / STK_BLOCK_BYTES)
@@ -66,7 +67,7 @@ START_TEST(a_store_that_is_there)
     UNIT_NEEDS_PRIVATE();
     attach(10 * MIB);
     write_store(2 * MIB);
-    ck_assert_int_eq(stk_tier_recount(&tier), 0);
+    ck_assert_int_eq(unit_recount(&tier), 0);
     int64_t before = used();
     ck_assert_int_ge(before, 2 * BLOCKS);
     struct stk_sample_quota *quota = stk_sample_quota_find(&tier);
@@ -75,7 +76,7 @@ START_TEST(a_store_that_is_there)
     ck_assert_int_eq(used(), before);
     stk_sample_quota_raise(&tier, quota, BLOCKS);
     stk_sample_quota_forget(&tier);
-    ck_assert_int_eq(stk_tier_recount(&tier), 0);
+    ck_assert_int_eq(unit_recount(&tier), 0);
     ck_assert_int_eq(used(), before);
     ck_assert_int_eq(stk_sample_quota_find(&tier)->blocks, stk_sample_quota_used_blocks(&tier));
 }

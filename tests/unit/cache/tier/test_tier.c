@@ -13,6 +13,7 @@
 #include "cache/catalogue/shm_floor.h"
 #include "cache/tier/ledger.h"
 #include "cache/tier/tier.h"
+#include "tests/unit/cache/recount.h"
 
 #define MIB (INT64_C(1) << 20)
 
@@ -243,7 +244,7 @@ START_TEST(counts_what_is_there)
     ck_assert_int_eq(stk_ledger_walk(tier.home, 0, NULL, &blocks, &inodes), 0);
     ck_assert_int_eq(inodes, empty_inodes + 3);
     ck_assert_int_eq(blocks, 8 + 3 * 8 + 8);
-    ck_assert_int_eq(stk_tier_recount(&tier), 0);
+    ck_assert_int_eq(unit_recount(&tier), 0);
     ck_assert_int_eq(atomic_load(&tier.shared->budget.used_blocks), blocks);
     ck_assert_int_eq(atomic_load(&tier.shared->budget.used_inodes), inodes);
     /* A new catalogue knows, and does not count. */
@@ -345,12 +346,12 @@ START_TEST(counting_corrects_both_ways)
     atomic_store(&budget->headroom_blocks, 0);
     ck_assert_int_eq(stk_tier_take(tier.shared, 5000, 3), STK_TOOK);
     uint32_t generation = atomic_load(&budget->generation);
-    ck_assert_int_eq(stk_tier_recount(&tier), 0);
+    ck_assert_int_eq(unit_recount(&tier), 0);
     ck_assert_int_eq(atomic_load(&budget->used_blocks), used);
     ck_assert_int_eq(atomic_load(&budget->used_inodes), 4);
     ck_assert_uint_ne(atomic_load(&budget->generation), generation);
     unit_write(unit_join(tier.home, "tree/unseen"), data, sizeof data);
-    ck_assert_int_eq(stk_tier_recount(&tier), 0);
+    ck_assert_int_eq(unit_recount(&tier), 0);
     ck_assert_int_eq(atomic_load(&budget->used_blocks), used + 200);
     ck_assert_int_eq(stk_tier_take(tier.shared, 5 * 2048 - used - 199, 1), STK_TOOK_NO_ROOM);
     ck_assert_int_eq(stk_tier_take(tier.shared, 5 * 2048 - used - 200, 1), STK_TOOK);

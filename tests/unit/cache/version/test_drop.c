@@ -7,6 +7,7 @@
 #include "cache/tier/sample_quota.h"
 #include "cache/version/drop.h"
 #include "tests/unit/box.h"
+#include "tests/unit/cache/recount.h"
 
 /* Returns the blocks in use after the first file has paid for the directories and the catalogue. */
 static int64_t open_first(void)
@@ -90,14 +91,14 @@ START_TEST(gives_back_what_it_unlinked)
     box_open();
     box_write("first", "x");
     ck_assert(box_open_file("first"));
-    ck_assert_int_eq(stk_tier_recount(&box.cache.tier), 0);
+    ck_assert_int_eq(unit_recount(&box.cache.tier), 0);
     int64_t used = box_used_blocks();
     box_write("file", "hello");
     ck_assert(box_open_file("file"));
     ck_assert_int_eq(unlink(box.entry), 0);
     stk_drop_entry(&box.cache, box.outcome.record, box.entry);
     ck_assert_int_eq(box_used_blocks(), used + 8);
-    ck_assert_int_eq(stk_tier_recount(&box.cache.tier), 0);
+    ck_assert_int_eq(unit_recount(&box.cache.tier), 0);
     ck_assert_int_eq(box_used_blocks(), used);
 }
 END_TEST
