@@ -3,8 +3,6 @@
 
 #include <string.h>
 
-#include "decode/resize/float_tables.h"
-
 int stk_emit_open(struct stk_emit *emit, struct stk_workspace *workspace,
                   const struct stk_plan *plan, const struct stk_geometry *geometry,
                   const struct stk_target *target)

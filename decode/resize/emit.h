@@ -24,3 +24,9 @@ int stk_emit_open(struct stk_emit *emit, struct stk_workspace *workspace,
 
 /* Writes the result's row `y` (before a flip). */
 void stk_emit_line(const struct stk_emit *emit, const uint8_t *line, uint32_t y);
+
+/*
+ * Makes the tables of 3 x 256 floats, or finds those of the last call, if the floats are the same.
+ * Returns NULL if there is no memory. The result is valid until the next call for the workspace.
+ */
+const struct stk_tables *stk_tables_get(struct stk_workspace *workspace, const float *floats);

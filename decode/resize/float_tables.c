@@ -3,7 +3,7 @@
  * computes these floats faster than it looks them up. A table does not say its mean and std, so
  * they are searched for, and tried with all 256 bytes.
  */
-#include "decode/resize/float_tables.h"
+#include "decode/resize/emit.h"
 
 #include <math.h>
 #include <string.h>

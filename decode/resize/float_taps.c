@@ -1,6 +1,6 @@
 /* Taps as torch computes them: numbers are stored in single precision, and sums with 0.5 are made
  * in double. */
-#include "decode/resize/float_taps.h"
+#include "decode/resize/taps.h"
 
 #include <math.h>
 

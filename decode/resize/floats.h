@@ -7,7 +7,7 @@
 
 #include "decode/common/workspace.h"
 #include "decode/resize/emit.h"
-#include "decode/resize/float_taps.h"
+#include "decode/resize/taps.h"
 #include "decode/resize/geometry.h"
 #include "decode/resize/rows.h"
 

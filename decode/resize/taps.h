@@ -45,3 +45,15 @@ void stk_weigh_columns(const struct stk_kernels *kernels, uint8_t *const *out,
                        const uint8_t *const *in, const struct stk_taps *taps);
 void stk_weigh_rows(const struct stk_kernels *kernels, uint8_t *out, const uint8_t *const *rows,
                     const struct stk_taps *taps, uint32_t y, uint32_t groups, size_t pixels);
+
+/* ---- float_taps.c: of torch's bilinear resize of floats, with antialiasing ---- */
+
+struct stk_float_axis_taps {
+    struct stk_float_taps taps; /* first[] counts from the origin */
+    struct stk_inputs inputs;
+};
+
+/* Makes the taps of an axis. They are valid until the next call for that scratch memory. Returns
+ * UNSUPPORTED if an output has no input. */
+int stk_float_taps_make(struct stk_workspace *workspace, enum stk_scratch where,
+                        const struct stk_axis *axis, struct stk_float_axis_taps *out);
