@@ -2,7 +2,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/magic.h>
 #include <lmdb.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -14,6 +13,7 @@
 #include <sys/statfs.h>
 #include <unistd.h>
 
+#include "base/local.h"
 #include "base/sys.h"
 #include "store/prefetch.h"
 #include "store/write_lock.h"
@@ -117,7 +117,7 @@ static int note_file(struct stk_env *env)
     if (mdb_env_get_fd(env->lmdb, &env->fd) != 0 || fstat(env->fd, &stat) != 0) {
         return EBADF;
     }
-    env->on_disk = fstatfs(env->fd, &fs) == 0 && fs.f_type != TMPFS_MAGIC;
+    env->on_disk = fstatfs(env->fd, &fs) == 0 && !stk_local_is_memory(&fs);
     env->dev = stat.st_dev;
     env->ino = stat.st_ino;
     return 0;

@@ -2,7 +2,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/magic.h>
 #include <string.h>
 
 #include "base/clock.h"
@@ -67,7 +66,7 @@ static struct amount used_of(const struct stk_tier_shared *shared, const struct 
 static int64_t free_bytes_of(const struct statfs *fs)
 {
     int64_t bytes = (int64_t)fs->f_bavail * fs->f_bsize;
-    int64_t memory = fs->f_type == TMPFS_MAGIC ? stk_memory_available_bytes() : INT64_MAX;
+    int64_t memory = stk_local_is_memory(fs) ? stk_memory_available_bytes() : INT64_MAX;
     return bytes < memory ? bytes : memory;
 }
 
@@ -92,7 +91,7 @@ static int64_t capacity_of(const struct statfs *fs, bool jobs)
 {
     int64_t total = (int64_t)fs->f_blocks * fs->f_bsize;
     int64_t capacity = jobs ? total - stk_shm_floor(total) : total;
-    int64_t memory = fs->f_type == TMPFS_MAGIC ? stk_memory_total_bytes() : INT64_MAX;
+    int64_t memory = stk_local_is_memory(fs) ? stk_memory_total_bytes() : INT64_MAX;
     return capacity < memory ? capacity : memory;
 }
 
@@ -203,7 +202,7 @@ static int set_up(const struct stk_catalogue *catalogue, struct stk_tier_shared 
     }
     shared->dev = stat.st_dev;
     shared->block_bytes = (uint32_t)fs->f_bsize;
-    shared->memory = fs->f_type == TMPFS_MAGIC;
+    shared->memory = stk_local_is_memory(fs);
     shared->pays = stat.st_dev == catalogue->file.dev;
     shared->jobs = is_the_jobs(stat.st_dev);
     stk_text_copy(shared->home, sizeof shared->home, home);
@@ -307,7 +306,7 @@ int stk_tier_foresee(const char *dir, int64_t budget_bytes, int64_t limit_ns,
         return error;
     }
     out->block_bytes = (uint32_t)fs.f_bsize;
-    out->memory = fs.f_type == TMPFS_MAGIC;
+    out->memory = stk_local_is_memory(&fs);
     out->jobs = is_the_jobs(stat.st_dev);
     out->pays = out->jobs; /* the catalogue will lie there */
     foresee_used(out, &fs, limit_ns);

@@ -1,12 +1,12 @@
 #include "cli/args/refusal.h"
 
 #include <errno.h>
-#include <linux/magic.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
 #include <unistd.h>
 
+#include "base/local.h"
 #include "cache/catalogue/home.h"
 #include "cache/tier/tier.h"
 #include "cli/out/say.h"
@@ -250,7 +250,7 @@ static struct refusal use_one(const struct request_tier *tier, refusal_use *use,
 static bool is_memory(const char *directory)
 {
     struct statfs fs;
-    return statfs(directory, &fs) == 0 && fs.f_type == TMPFS_MAGIC;
+    return statfs(directory, &fs) == 0 && stk_local_is_memory(&fs);
 }
 
 /* Returns the resource that only one of two tiers can have: "file system", "memory" or NULL. A

@@ -1,7 +1,6 @@
 #include "cli/args/request_tiers.h"
 
 #include <errno.h>
-#include <linux/magic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -262,7 +261,7 @@ void request_settle_tiers(struct request *request, const char *given)
 static bool is_small(const char *directory, int64_t *bytes)
 {
     struct statfs fs;
-    bool tmpfs = statfs(directory, &fs) == 0 && fs.f_type == TMPFS_MAGIC;
+    bool tmpfs = statfs(directory, &fs) == 0 && stk_local_is_memory(&fs);
     *bytes = tmpfs ? (int64_t)fs.f_blocks * fs.f_bsize : 0;
     return tmpfs && *bytes < SMALL_BYTES;
 }
@@ -275,7 +274,7 @@ static char *disk_of(const struct request *request, const char *variable)
     const char *value = getenv(variable);
     char *canonical = value != NULL && value[0] == '/' ? realpath(value, NULL) : NULL;
     bool good = canonical != NULL && strlen(canonical) < STK_HOME_BYTES &&
-                statfs(canonical, &fs) == 0 && stk_local_is(&fs) && fs.f_type != TMPFS_MAGIC &&
+                statfs(canonical, &fs) == 0 && stk_local_is(&fs) && !stk_local_is_memory(&fs) &&
                 access(canonical, W_OK) == 0 && stk_home_check_parent(canonical, NULL) == 0;
     if (!good || paths_cover(request, canonical)) {
         free(canonical);

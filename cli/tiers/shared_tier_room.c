@@ -4,7 +4,6 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/magic.h>
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -14,6 +13,7 @@
 
 #include "base/clock.h"
 #include "base/hash.h"
+#include "base/local.h"
 #include "base/proc.h"
 #include "base/sys.h"
 #include "cli/os/descriptors.h"
@@ -114,7 +114,7 @@ static int look_at_free(const struct shared_tier *shared, int64_t bytes)
         return error;
     }
     int64_t left = (int64_t)fs.f_bavail * fs.f_bsize, all = (int64_t)fs.f_blocks * fs.f_bsize;
-    return left - bytes < all / (fs.f_type == TMPFS_MAGIC ? MEMORY : RESERVE) ? -ENOSPC : 0;
+    return left - bytes < all / (stk_local_is_memory(&fs) ? MEMORY : RESERVE) ? -ENOSPC : 0;
 }
 
 /* ---- taking ---- */
