@@ -1,4 +1,5 @@
 /* The `stoker` command: the table of its verbs. */
+#include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -127,11 +128,13 @@ static void adopt_older_names(void)
 /* Returns the exit status. Output that could not be written makes it a failure. */
 static int finish(int status)
 {
-    bool written = fflush(stdout) == 0 && !ferror(stdout);
-    if (!written) {
-        say("standard output could not be written");
+    const char *cause = fflush(stdout) != 0 ? strerror(errno)
+                        : ferror(stdout)    ? "an earlier write failed"
+                                            : NULL;
+    if (cause != NULL) {
+        say("standard output could not be written: %s", cause);
     }
-    return written || status != 0 ? status : STK_EXIT_USAGE;
+    return cause == NULL || status != 0 ? status : STK_EXIT_USAGE;
 }
 
 static int run(int count, char **arguments)

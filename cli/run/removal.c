@@ -123,7 +123,7 @@ static void die_for_lock(const char *home, int error)
         die("%s/lock is held by another stoker, which may be stopped: wait for it, or kill it",
             home);
     }
-    die("%s/lock: %s", home, strerror(-error));
+    die("%s/lock cannot be locked: %s", home, strerror(-error));
 }
 
 /* Returns true if this is the home in that directory. */

@@ -402,7 +402,7 @@ def test_what_could_not_be_printed_is_said(jobs, data, scratch, words):
     jobs.run(reading(files(data), 1), path=data, env=env)
     done = jobs.place.run(["sh", "-c", f'exec "$0" {words} >/dev/full', jobs.build / "stoker"],
                           check=False, env=env)
-    assert "stoker: standard output could not be written\n" in done.stderr
+    assert "stoker: standard output could not be written: No space left on device\n" in done.stderr
     assert done.returncode != 0
 
 
