@@ -70,23 +70,35 @@ static bool is_sound(const struct stk_shared_request_spec *spec)
            strchr(spec->draft, '/') == NULL;
 }
 
-/* Opens the draft of a request, or the entry. The names may mean other files to the requesting
- * process, in a mount namespace of its own, so the inode is compared. */
-static int open_file(const struct stk_shared_request_spec *spec, bool draft)
+/* Opens a file of this node. Its name may mean another file to the requesting process, in a mount
+ * namespace of its own, so the inode is compared. */
+static int open_inode(const struct stk_shared_request_spec *spec, const char *folder,
+                      const char *leaf, int flags, struct stat *stat_)
 {
     char name[STK_HOME_BYTES + STK_SHARED_REQUEST_PATH_BYTES + 8];
     struct stk_tier tier;
-    struct stat stat_;
     if (!stk_tier_by_index(helper.catalogue, spec->tier, &tier)) {
         return -ENOENT;
     }
-    snprintf(name, sizeof name, "%s%s%s", tier.home, draft ? "/fill/" : STK_ENTRY_TREE,
-             draft ? spec->draft : spec->path);
-    int fd = stk_sys_open_nolinks(name, (draft ? O_WRONLY : O_RDONLY) | O_CLOEXEC | O_NONBLOCK);
-    bool same = fd >= 0 && stk_sys_fstat(fd, &stat_) == 0 && S_ISREG(stat_.st_mode) &&
-                stat_.st_ino == spec->ino &&
-                (draft ? stat_.st_dev == spec->dev : (uint64_t)stat_.st_size == spec->bytes);
+    snprintf(name, sizeof name, "%s%s%s", tier.home, folder, leaf);
+    int fd = stk_sys_open_nolinks(name, flags | O_CLOEXEC | O_NONBLOCK);
+    bool same = fd >= 0 && stk_sys_fstat(fd, stat_) == 0 && S_ISREG(stat_->st_mode) &&
+                stat_->st_ino == spec->ino;
     return stk_sys_opened(fd, same ? 0 : -ENOENT);
+}
+
+static int open_draft(const struct stk_shared_request_spec *spec)
+{
+    struct stat stat_ = {.st_dev = 0};
+    int fd = open_inode(spec, "/fill/", spec->draft, O_WRONLY, &stat_);
+    return stk_sys_opened(fd, fd < 0 || stat_.st_dev == spec->dev ? 0 : -ENOENT);
+}
+
+static int open_entry(const struct stk_shared_request_spec *spec)
+{
+    struct stat stat_ = {.st_size = 0};
+    int fd = open_inode(spec, STK_ENTRY_TREE, spec->path, O_RDONLY, &stat_);
+    return stk_sys_opened(fd, fd < 0 || (uint64_t)stat_.st_size == spec->bytes ? 0 : -ENOENT);
 }
 
 static struct shared_tier_entry entry_of(const struct stk_shared_request_spec *spec)
@@ -126,7 +138,7 @@ static int copy_to(int draft, const struct stk_shared_request_spec *spec, uint64
 static enum stk_shared_request_answer fetch(const struct stk_shared_request_spec *spec,
                                             uint64_t *check)
 {
-    int draft = open_file(spec, true);
+    int draft = open_draft(spec);
     if (draft < 0) {
         return STK_SHARED_REQUEST_NO;
     }
@@ -188,7 +200,7 @@ static int put_there(const struct stk_shared_request_spec *spec, int entry)
 
 static void publish(const struct stk_shared_request_spec *spec)
 {
-    int entry = lease_is_held(spec->ino) ? -ENOENT : open_file(spec, false);
+    int entry = lease_is_held(spec->ino) ? -ENOENT : open_entry(spec);
     if (entry < 0) {
         return; /* its room was wanted for another entry */
     }
