@@ -2,8 +2,9 @@
 
 
 class Builtin:
-    """Stands for a function that is written in C. Such a function has no method of binding: a class that holds it calls
-    it without the instance. A pickle holds its name."""
+    """Stands in the place of a function that is written in C, and calls `call`. As an attribute of a class, a function of
+    Python gets the instance as its first argument. A function of C does not, and neither does a Builtin: it has no
+    `__get__`. A pickle of a Builtin holds the name of the function, as a pickle of the function does."""
 
     def __init__(self, plain, call):
         self.__wrapped__ = plain

@@ -5,14 +5,14 @@ import sys
 from . import exact
 
 # The functions that do it, by the modules of v2.functional that have them.
-_FUNCTIONS = {"_geometry": ("resize_bounding_boxes", "horizontal_flip_bounding_boxes", "vertical_flip_bounding_boxes"),
-              "_meta": ("_convert_bounding_box_format", "convert_bounding_box_format"),
-              "_misc": ("_get_sanitize_bounding_boxes_mask",)}
+_BOX_FUNCTIONS = {"_geometry": ("resize_bounding_boxes", "horizontal_flip_bounding_boxes", "vertical_flip_bounding_boxes"),
+                  "_meta": ("_convert_bounding_box_format", "convert_bounding_box_format"),
+                  "_misc": ("_get_sanitize_bounding_boxes_mask",)}
 
 
 def functions(functional):
     """Returns [(a module of v2.functional, names)] of the functions of boxes."""
-    return [(getattr(functional, name, functional), names) for name, names in _FUNCTIONS.items()]
+    return [(getattr(functional, name, functional), names) for name, names in _BOX_FUNCTIONS.items()]
 
 
 def knows(kind):

@@ -32,8 +32,9 @@ def step_of(transform):
 
 
 def tensor_steps_of(transform, step):
-    """Returns the steps for a tensor of bytes of torch's own class, and for one of another class, of a transform that has
-    this step for an image. Each may be None. Transforms of v1 resize floats, and change the class."""
+    """Returns two steps of a transform that does `step` to an image. The first is for a tensor of bytes of the class
+    torch.Tensor, the second for one of another class, such as tv_tensors.Image. A step is None if the
+    transform's result cannot be had exactly. v1 resizes bytes as floats, and returns torch.Tensor for each class."""
     is_v1 = getattr(T, type(transform).__name__, None) is type(transform)
     if step is not None and step[0] in (_core.STEP_RESIZE, _core.STEP_REGION):
         step = _tensor_resize(transform, step, is_v1)
