@@ -6,8 +6,6 @@ import sys
 
 import pytest
 
-import slowfs
-from jobs import read_line
 from origin import settle
 
 PROGRAM = pathlib.Path(__file__).parent / "programs/reader.py"
@@ -27,91 +25,74 @@ def read_ahead(ran):
     return ran.json["read_ahead"]["files"]
 
 
-def write(directory):
+def write(directory, count=COUNT, size=SIZE):
     """Writes the files of a data set."""
     directory.mkdir(parents=True)
-    for number in range(COUNT):
-        (directory / f"file{number:04}").write_bytes(random.Random(number).randbytes(SIZE))
+    for number in range(count):
+        (directory / f"file{number:04}").write_bytes(random.Random(number).randbytes(size))
 
 
-def test_files_are_there_before_they_are_wanted(jobs, plainly, session_origin, origin, parts):
-    """The batches and draws are those of a job without Stoker. Each file is read once."""
-    loaders = ["plain:2", "stay:2", "plain:0", "own:2"]
+def test_files_are_there_before_they_are_wanted(jobs, plainly, session_origin, origin, scratch, parts):
+    """The batches and draws are those of a job without Stoker. Each file is read once, on a local disk as well. Nothing is
+    read outside the covered paths."""
+    slow = ["plain:2", "stay:2", "plain:0", "own:2"]
     source, data = session_origin.directory("each")
-    for number in range(len(loaders)):
+    for number in range(len(slow)):
         write(source / str(number))
-    settle()
+    write(scratch / "local")
+    outside = session_origin.files("outside", 100, 10)[1]
+    local, beyond = (f"plain:2:{path}" for path in (scratch / "local", outside))
+    loaders = [*slow, local, beyond]
     job = line(data, "each", 2, *loaders)
     plain = plainly(job)
     origin.fs.latency_ms = 2
     with origin.fs.counting() as counted:
-        ran = jobs.run(job, path=data, env=parts.env, timeout=300)
+        ran = jobs.run(job, path=[data, scratch / "local"], env=parts.env, timeout=300)
     assert ran.stdout == plain and len(plain.splitlines()) == 2 * len(loaders)
     figures = dict(zip(loaders, parts.figures(), strict=True))
-    assert [loader for loader, of in figures.items() if of["files"] < COUNT // 2] == []
+    assert not any(figures.pop(beyond).values())
+    assert [loader for loader in slow if figures[loader]["files"] < COUNT // 2] == []
+    assert figures[local]["files"] > 0
     for name, count in ("bytes_origin", COUNT * SIZE), ("opens", 2 * COUNT):
-        assert {loader: of[name] for loader, of in figures.items()} == dict.fromkeys(loaders, count)
+        assert {loader: of[name] for loader, of in figures.items()} == dict.fromkeys(figures, count)
+    assert figures[local]["files"] + figures.pop(local)["fills"] == COUNT
     firsts = {loader: of["there"] + of["awaited"] + of["fills"] for loader, of in figures.items()}
-    assert firsts == dict.fromkeys(loaders, COUNT)
+    assert firsts == dict.fromkeys(slow, COUNT)
     assert f"{read_ahead(ran)} files read ahead in this run" in " ".join(ran.stderr.split())
-    assert counted.counts()["read_bytes"] <= 1.02 * len(loaders) * COUNT * SIZE
+    assert counted.counts()["read_bytes"] <= 1.02 * len(slow) * COUNT * SIZE
 
 
-def test_a_pass_that_ends_early(jobs, session_origin, origin):
-    """Its order ends with it: what is read in vain is no more than the window."""
-    data = session_origin.files("early", 4000, 100)[1]
-    origin.fs.latency_ms = 5
-    ran = jobs.run(line(data, "plain", 2, 1, 3), path=data, timeout=300)
-    assert 0 < read_ahead(ran) <= 2048 + 256
-
-
-def test_a_list_of_other_files(jobs, plainly, session_origin, parts):
-    """The list names files that no sample opens: at most 64 of these are read. A list of the right files beside it is
-    used."""
-    source, data = session_origin.directory("list")
-    for number in range(2):
+def test_files_that_no_sample_opens(jobs, plainly, session_origin, origin, parts):
+    """"wrong": the list names other files than the samples open: at most 64 of these are read. "two": a list of the right
+    files beside it is used. "few": the order of a sampler that takes few is unknown. The command reads at most 64 files
+    that the sampler does not ask for. "early": the pass ends, and its order with it: what is read in vain is no more than
+    the window."""
+    loaders, many = ["wrong:2", "two:2", "few:2", "early:2"], 3000
+    source, data = session_origin.directory("in-vain")
+    for number in 0, 1:
         write(source / str(number))
         write(source / str(number) / "read")
+    for number in 2, 3:
+        write(source / str(number), many, 100)
     settle()
-    job = line(data, "each", 2, "wrong:2", "two:2")
+    job = line(data, "each", 2, *loaders)
     plain = plainly(job)
-    ran = jobs.run(job, path=data, env=parts.env, timeout=300)
-    assert ran.stdout == plain
-    wrong, two = (of["files"] for of in parts.figures())
-    assert 0 < wrong <= 64
-    assert COUNT // 2 < two <= COUNT + 64
-
-
-def test_a_sampler_that_takes_few(jobs, session_origin, origin):
-    """Its order is unknown. The command reads at most 64 files that the sampler does not ask for."""
-    count = 4000
-    data = session_origin.files("few", count, 100)[1]
     origin.fs.latency_ms = 2
-    ran = jobs.run(line(data, "few", 2, 1), path=data, timeout=300)
-    assert ran.opens == count // 50
-    with_it = read_ahead(ran) + ran.fills
-    assert count // 50 < with_it <= count // 50 + 64
-
-
-def test_nothing_is_read_outside_the_covered_paths(jobs, session_origin, data):
-    other = session_origin.files("covered", 3, 10)[1]
-    ran = jobs.run(line(data, "plain", 2, 1), path=other)
-    assert read_ahead(ran) == 0 and ran.opens == 0
-
-
-def test_a_tier_that_is_too_small(jobs, origin, data):
-    """Files without room are not read twice."""
-    origin.fs.latency_ms = 1
-    with origin.fs.counting() as counted:
-        ran = jobs.run(line(data, "plain", 2, 1), path=data, tier="/dev/shm:4M", timeout=300)
-    assert 0 < read_ahead(ran) < COUNT
-    assert counted.counts()["read_bytes"] <= 1.02 * COUNT * SIZE
+    ran = jobs.run(job, path=data, env=parts.env, timeout=300)
+    assert ran.stdout == plain and len(plain.splitlines()) == 2 + 2 + 1 + 1
+    wrong, two, few, _ = parts.figures()
+    assert 0 < wrong["files"] <= 64
+    assert COUNT // 2 < two["files"] <= COUNT + 64
+    assert few["opens"] == many // 50 < few["files"] + few["fills"] <= many // 50 + 64
+    early = read_ahead(ran) - sum(of["files"] for of in (wrong, two, few))
+    assert 0 < early <= 2048 + 256
 
 
 def test_later_runs(jobs, origin, data):
     """Reading ahead can be switched off. With a cache that is there, what changed is asked ahead of the workers, and they
     wait for few answers. If the entries were removed, the catalogue still has them: they are read ahead."""
-    ran = jobs.run(line(data, "plain", 2, 1), path=data, flags=["--keep"], env={"STOKER_AHEAD": "off"}, timeout=300)
+    fills = ["sh", "-c", 'cat "$0"/* >/dev/null', data]
+    ran = jobs.run(fills, path=data, flags=["--keep"], env={"STOKER_AHEAD": "off"}, timeout=300)
     assert read_ahead(ran) == 0 and ran.fills == COUNT
     origin.fs.latency_ms = 2
     with origin.fs.counting() as counted:
@@ -123,19 +104,6 @@ def test_later_runs(jobs, origin, data):
     origin.fs.latency_ms = 1
     ran = jobs.run(line(data, "plain", 2, 1), path=data, timeout=300)
     assert read_ahead(ran) >= COUNT // 2
-
-
-def test_a_local_disk(jobs, plainly, scratch):
-    """Its files are read ahead in the loader's order, each once."""
-    (scratch / "data").mkdir()
-    for number in range(COUNT):
-        (scratch / "data" / str(number)).write_bytes(number.to_bytes(4, "big") * (SIZE // 4))
-    settle()
-    command = line(scratch / "data", "plain", 2, 1)
-    ran = jobs.run(command, path=scratch / "data", timeout=300)
-    assert ran.stdout == plainly(command)
-    assert read_ahead(ran) > 0 and read_ahead(ran) + ran.fills == COUNT
-    assert ran.json["bytes_origin"] == COUNT * SIZE
 
 
 def test_warm_reads_what_no_loader_foretells(jobs, session_origin, origin):
@@ -153,14 +121,3 @@ def test_warm_reads_what_no_loader_foretells(jobs, session_origin, origin):
     assert ran.opens == COUNT and ran.json["ahead"]["filled"] <= read_ahead(ran)
     assert files * SIZE == ran.json["bytes_origin"] and COUNT // 2 <= files <= COUNT
     assert counted.counts()["read_bytes"] <= 1.02 * files * SIZE
-
-
-def test_an_origin_that_hangs(jobs, origin, data):
-    """The run ends though threads of the command wait for the origin."""
-    origin.fs.latency_ms = 20
-    command = jobs.command_line(line(data, "waits", 0, 1, 1), path=data)
-    with jobs.started(command) as process:
-        assert len(read_line(process).split()) == 3
-        with origin.fs.faults(hang_ns=slowfs.HOUR_NS):
-            said, told = process.communicate("go\n", timeout=60)
-    assert process.returncode == 0 and said == "", told
