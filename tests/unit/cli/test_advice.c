@@ -335,6 +335,18 @@ START_TEST(workers_that_each_epoch_begins_anew)
 END_TEST
 
 /* The heaviest, if it is much of what the job's transforms take. */
+/* The first batch takes as long as any: an epoch may have no other. */
+START_TEST(workers_whose_first_batch_is_like_the_others)
+{
+    made_pass(0, 10, 8, 2);
+    made_pass(1, 10, 8, 2);
+    made_pass(2, 10, 8, 2);
+    made_tally_s(STK_TALLY_FETCH_NS, 150);
+    made_tally_s(STK_TALLY_START_NS, 10);
+    assert_advice(BOUND_OTHER, "transform-bound: 150.0 s of 150.0 s of work on batches; ");
+}
+END_TEST
+
 START_TEST(transforms_that_cost_most)
 {
     made_pass(0, 10, 9, 1);
@@ -404,6 +416,7 @@ Suite *suite_advice(void)
     tcase_add_test(passes, uploads_of_files_that_are_far_away);
     tcase_add_test(passes, uploads_that_are_not_seen);
     tcase_add_test(passes, workers_that_each_epoch_begins_anew);
+    tcase_add_test(passes, workers_whose_first_batch_is_like_the_others);
     tcase_add_test(passes, transforms_that_cost_most);
     tcase_add_loop_test(passes, how_many_workers, 0, 3);
     return suite;
