@@ -11,6 +11,7 @@ import pytest
 from job_fixtures import PROGRAMS
 from jobs import Jobs
 from origin import settle
+from skipping import isolated_or_skip
 
 HERE = pathlib.Path(__file__).parent
 FILES = 9
@@ -93,16 +94,21 @@ for mode, named in ("L", {}), ("RGB", {"progressive": True}), ("RGB", {}):
 
 # ---- epochs ----
 
+@pytest.fixture(scope="module")
+def trained(data, session_scratch, build):
+    """A run of three epochs of two workers, each of whose samples opens its file twice and takes a while."""
+    with isolated_or_skip() as place:
+        return Jobs(place, build, session_scratch).run(
+            [sys.executable, PROGRAMS / "passes.py", data, "3", "2", "2", "0.02"], path=data, timeout=120)
+
+
 @pytest.mark.torch
-@pytest.mark.parametrize("opens, workers", [(1, 0), (2, 2)])
-def test_epochs_are_passes_of_the_data_loader(jobs, data, opens, workers):
+def test_epochs_are_passes_of_the_data_loader(trained):
     """The opens of a sample make no difference, nor an earlier look at a batch."""
-    ran = jobs.run([sys.executable, PROGRAMS / "passes.py", data, "3", str(opens), str(workers)],
-                   path=data, timeout=120)
-    told = ran.json
-    assert told["epochs_by"] == "passes" and told["compared"]["epochs"] == 3
+    ran, told = trained, trained.json
+    assert told["epochs_by"] == "passes" and told["compared"]["epochs"] == 3 and told["upload"]["cuda"] == 0
     assert [(one["loader"], one["pass"], one["samples"], one["batches"], one["workers"])
-            for one in told["passes"]] == [(1, number, FILES, 5, workers) for number in (1, 2, 3)]
+            for one in told["passes"]] == [(1, number, FILES, 5, 2) for number in (1, 2, 3)]
     first, later = told["compared"]["first"], told["compared"]["later"]
     assert (first["count"], later["count"]) == (FILES, 2 * FILES)
     said = {name: numbers for name, *numbers in re.findall(
@@ -130,12 +136,12 @@ def test_samples_and_epochs_of_unusual_loaders(jobs, data):
 @pytest.mark.torch
 def test_epochs_beyond_those_that_are_counted_one_by_one(jobs, data, scratch):
     """All epochs are counted, by their numbers; the sum of several is not one long epoch."""
-    ran = jobs.run([sys.executable, PROGRAMS / "passes.py", data, "40", "1", "1"], path=data,
+    ran = jobs.run([sys.executable, PROGRAMS / "passes.py", data, "34", "1", "1"], path=data,
                    env={"XDG_STATE_HOME": scratch}, timeout=120)
-    assert re.search(rf"^  epochs 2-40: {39 * FILES} samples in ", "\n".join(lines_of(ran)), re.M)
-    assert ran.json["compared"]["epochs"] == 40
+    assert re.search(rf"^  epochs 2-34: {33 * FILES} samples in ", "\n".join(lines_of(ran)), re.M)
+    assert ran.json["compared"]["epochs"] == 34
     recorded = json.loads(jobs.stoker("report", "--json", env={"XDG_STATE_HOME": scratch}).stdout)
-    assert len(recorded["passes"]) == 32 and recorded["passes"][-1]["samples"] == 9 * FILES
+    assert len(recorded["passes"]) == 32 and recorded["passes"][-1]["samples"] == 3 * FILES
     lasted = sum(ran.json["compared"][part]["seconds"] for part in ("first", "later"))
     assert recorded["report"]["idle_s"] <= lasted + 0.01  # of one worker
 
@@ -144,12 +150,12 @@ def test_epochs_beyond_those_that_are_counted_one_by_one(jobs, data, scratch):
 def test_ranks_are_in_the_same_epoch(jobs, data, scratch):
     """At the same time: samples of both, seconds of the wall, and never more of waiting than these."""
     (scratch / "ready").mkdir()
-    one = f"{sys.executable} {PROGRAMS}/passes.py {data} 2 1 0 0.1 {scratch}/ready"
-    ran = jobs.run(["sh", "-c", f"{one} & {one} & wait"], path=data, timeout=120)
+    ran = jobs.run([sys.executable, PROGRAMS / "passes.py", data, "2", "1", "0", "0.1", scratch / "ready"], path=data,
+                   timeout=120)
     lines = [[float(word) for word in line.split()] for line in ran.stdout.splitlines()]
     assert len(ran.json["passes"]) == 2
     for told in ran.json["passes"]:
-        assert (told["samples"], told["processes"]) == (2 * FILES, 2)
+        assert (told["samples"], told["processes"], told["workers"]) == (2 * FILES, 2, 0)
         begun, ended = zip(*[line[2:] for line in lines if line[0] == told["pass"]])
         wall, lasted = max(ended) - min(begun), sum(ended) - sum(begun)
         assert told["seconds"] == pytest.approx(min(wall, lasted), abs=0.4)
@@ -190,10 +196,8 @@ def test_one_rank_is_the_run(jobs, data):
 
 
 @pytest.mark.torch
-def test_the_times_add_up(jobs, data):
-    ran = jobs.run([sys.executable, PROGRAMS / "passes.py", data, "3", "1", "2", "0.02"],
-                   path=data, timeout=120)
-    time = ran.json["time"]
+def test_the_times_add_up(trained):
+    ran, time = trained, trained.json["time"]
     assert time["fetch_s"] > 3 * FILES * 0.02 and time["origin_s"] == ran.json["origin_wait_s"]
     assert time["other_s"] == pytest.approx(max(0, time["fetch_s"] - sum(
         time[name] for name in ("origin_s", "decode_s", "resize_s", "batches_s", "cache_s"))), abs=1e-4)

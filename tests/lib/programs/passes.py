@@ -1,7 +1,9 @@
 """Trains, as far as reading goes: looks at one batch, then takes so many passes over a DataLoader.
 Its data set opens each file so often.
 
-    passes.py DIRECTORY EPOCHS OPENS WORKERS [SECONDS that each sample takes [MEETING of two]]
+    passes.py DIRECTORY EPOCHS OPENS WORKERS [SECONDS that each sample takes [MEETING]]
+
+With MEETING, a directory, two processes do so at the same time, and meet there.
 """
 
 import os
@@ -31,6 +33,7 @@ class Files(Dataset):
 def main():
     directory, (epochs, opens, workers) = sys.argv[1], map(int, sys.argv[2:5])
     loader = DataLoader(Files(directory, opens), batch_size=2, shuffle=True, num_workers=workers)
+    other = os.fork() if len(sys.argv) > 6 else None
     next(iter(loader))
     if len(sys.argv) > 6:
         open(os.path.join(sys.argv[6], str(os.getpid())), "x").close()
@@ -40,6 +43,8 @@ def main():
         begun = time.monotonic()
         samples = sum(len(batch) for batch in loader)
         print(number, samples, begun, time.monotonic(), flush=True)
+    if other:
+        os.waitpid(other, 0)
 
 
 if __name__ == "__main__":
