@@ -1,5 +1,6 @@
 """The record that a run leaves behind, and the page that `stoker report` makes of it."""
 
+import functools
 import json
 import os
 import pathlib
@@ -150,6 +151,7 @@ def drawn(session_scratch):
     if browser.find() is None:
         pytest.skip("no Chromium here: no browser has drawn the page")
 
+    @functools.cache
     def draw(text):
         assert_self_contained(text)
         (session_scratch / "drawn").mkdir(exist_ok=True)
@@ -518,11 +520,11 @@ def test_what_reads_past_the_cache_comes_first(jobs, report, origin, programs, s
 # ---- runs of days ----
 
 @pytest.fixture(scope="module")
-def series(session_scratch, repository):
-    binary = session_scratch / "series"
-    sources = [HERE / "programs/series.c", repository / "cli/report/series.c",
-               *sorted((repository / "cli/out").glob("*.c")), *sorted((repository / "base").glob("*.c"))]
-    subprocess.run(["cc", "-D_GNU_SOURCE", f"-I{repository}", *sources, "-o", binary], check=True)
+def series(session_scratch, repository, build):
+    binary, objects = session_scratch / "series", build / "obj"
+    parts = [HERE / "programs/series.c", objects / "cli/report/series.o", *sorted((objects / "cli/out").glob("*.o")),
+             *sorted((objects / "base").glob("*.o"))]
+    subprocess.run(["cc", "-D_GNU_SOURCE", f"-I{repository}", *parts, "-o", binary], check=True)
 
     def ask(seconds):
         return json.loads(subprocess.run([binary, str(seconds)], check=True, text=True,
