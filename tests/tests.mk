@@ -14,9 +14,7 @@ FOLDERS := $(filter-out packages gpu cluster,$(patsubst tests/%/,%,$(sort $(dir 
 PARTS := $(addprefix test-,$(subst /,-,$(FOLDERS)))
 
 # Jobs on a slow origin wait more than they compute, so several files at a time; not where failed tests are repeated ALONE.
-WORKERS_cli-verbs := -n 2 --dist loadfile
 WORKERS_cli-summary := -n 2 --dist loadfile
-WORKERS_cli-run := -n 2 --dist loadfile
 WORKERS_cache-files := -n 2 --dist loadfile
 WORKERS_cache-tiers := -n 2 --dist loadfile
 WORKERS_docs := -n 2
