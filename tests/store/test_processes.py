@@ -15,7 +15,7 @@ from slices import ALL
 
 pytest.importorskip("PIL")
 MB = 1 << 20
-SECONDS = int(os.environ.get("STOKER_KILL_S", "600" if ALL else "10"))
+SECONDS = int(os.environ.get("STOKER_KILL_S", "600" if ALL else "6"))
 FIRST = int(os.environ.get("STOKER_SHIFT", "0"))  # other moments with another number
 
 
@@ -45,19 +45,19 @@ def test_killed_at_any_moment(place):
 
 def test_two_hundred_readers_at_once(place):
     env = environment("/dev/shm/samples", "64M")
-    made = run(place, decode(0, 20), env)
-    assert made["forms"] == 20
-    told = run(place, decode(0, 20, 200), env)
-    assert (told["forms"], told["from_forms"], told["wrong"]) == (0, 200 * 20, 0)
+    made = run(place, decode(0, 4), env)
+    assert made["forms"] == 4
+    told = run(place, decode(0, 4, 200), env)
+    assert (told["forms"], told["from_forms"], told["wrong"]) == (0, 200 * 4, 0)
 
 
 def test_sixteen_writers_at_once(place):
     """All decode these images: each is kept once, or at most by all processes that were at it at
     one time."""
-    told = run(place, decode(0, 300, 16), environment("/dev/shm/samples", "64M"))
-    assert told["wrong"] == 0 and told["from_forms"] > 300
-    again = run(place, decode(0, 300), environment("/dev/shm/samples", "64M"))
-    assert again["from_forms"] > 290 and again["wrong"] == 0
+    told = run(place, decode(0, 120, 16), environment("/dev/shm/samples", "64M"))
+    assert told["wrong"] == 0 and told["from_forms"] > 120
+    again = run(place, decode(0, 120), environment("/dev/shm/samples", "64M"))
+    assert again["from_forms"] > 116 and again["wrong"] == 0
 
 
 # ---- no room ----
@@ -70,7 +70,7 @@ def test_a_full_store(place):
     assert second["store"]["used_bytes"] <= 2 * MB
 
 
-@pytest.mark.parametrize("processes", [1, 8])
+@pytest.mark.parametrize("processes", [1, 4])
 def test_a_full_file_system(place, scratch, processes):
     """The budget is larger than what there is."""
     small = scratch / "small"
@@ -92,8 +92,8 @@ def test_others_fill_the_file_system(place, scratch):
     before = run(place, decode(0, 50), env)
     assert before["forms"] == 50
     place.run(["sh", "-c", f"cat /dev/zero >{small}/other; :"])
-    full = run(place, decode(0, 200, 8), env)
-    assert full["wrong"] == 0 and 8 * 50 <= full["from_forms"] < 8 * 60
+    full = run(place, decode(0, 200, 4), env)
+    assert full["wrong"] == 0 and 4 * 50 <= full["from_forms"] < 4 * 60
     place.run(["rm", small / "other"])
     after = run(place, decode(0, 200), env)
     assert after["wrong"] == 0 and after["forms"] > 100
@@ -102,12 +102,10 @@ def test_others_fill_the_file_system(place, scratch):
 def test_little_address_space(place):
     """A process whose map is smaller than the store misses what lies beyond it."""
     env = environment("/dev/shm/samples", "90M")
-    numbers = "3000", "3000"
     limited = ["prlimit", f"--as={3 << 30}", *decode(0, 100)]
     first = run(place, limited, env)
     assert (first["forms"], first["wrong"]) == (100, 0)
-    whole = run(place, decode(*numbers), env)
-    assert whole["forms"] == 3000
+    assert place.run(python(PROGRAMS / "cold.py", "keep", "600", "75000"), env=env).stdout == "600\n"
     second = run(place, limited, env)
     assert second["wrong"] == 0 and second["from_forms"] == 100
 
@@ -146,9 +144,9 @@ def test_two_pid_namespaces_with_the_same_pid(place, two):
     pass may come before those of the pass before it."""
     env = environment("/dev/shm/samples", "64M")
     for _ in range(3):
-        told = two([namespaced(decode(0, 300, 3))] * 2, env)
+        told = two([namespaced(decode(0, 120, 3))] * 2, env)
         assert [one["pid"] for one in told] == [1, 1]
-        assert all(one["wrong"] == 0 and one["from_forms"] > 100 for one in told)
+        assert all(one["wrong"] == 0 and one["from_forms"] > 40 for one in told)
     assert len(stores(place, "/dev/shm/samples")) >= 2
 
 

@@ -24,10 +24,10 @@ import time
 from tagged import BOX, digest, make_pictures, tagged
 
 WORKERS = 16
-ROUND_S = 5
+ROUND_S = 3
 MOST_S = 60  # for what a round has to do, on a busy machine
 STUCK_S = 60
-A_SECOND = {"killed": 5, "decodes": 100, "from_forms": 30, "unread": 10}  # in a round, at least
+LEAST = {"killed": 25, "decodes": 500, "from_forms": 150, "unread": 50}  # in a round
 FILES = 60
 SLOT = struct.Struct("QQQQQ")  # when last seen, decodes, of these from forms, unread, wrong
 
@@ -44,7 +44,7 @@ class Worker:
         if self.dice.random() < 0.4:
             number = self.dice.randrange(FILES)
             return str(self.files / f"{number}.jpg"), number % len(self.pictures)
-        tag = self.dice.randrange(100 * (1 + int(time.monotonic() * 10) % (10 * ROUND_S)))
+        tag = self.dice.randrange(100 * (1 + int(time.monotonic() * 10) % 50))
         number = tag % len(self.pictures)
         return tagged(self.pictures[number][0], tag), number
 
@@ -103,7 +103,7 @@ class Round:
         self.total["killed"] += 1
 
     def is_enough(self):
-        return all(self.total[name] > least * ROUND_S for name, least in A_SECOND.items())
+        return all(self.total[name] > least for name, least in LEAST.items())
 
     def run(self, directory, seconds):
         self.files = directory / "files"
@@ -176,7 +176,7 @@ def main():
         result["kept"] += seen["forms"]
         for name, value in told.items():
             result[name] += value
-        result["idle_rounds"] += any(told[name] <= least * ROUND_S for name, least in A_SECOND.items())
+        result["idle_rounds"] += any(told[name] <= least for name, least in LEAST.items())
         if seen["wrong"] or seen["forms"] < 50:
             result["wrong"].append(f"round {number}: afterwards {seen}")
         shutil.rmtree(directory)
