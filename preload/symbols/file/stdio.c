@@ -78,12 +78,14 @@ static bool fopen_entry(const struct fopen_call *call, struct stk_serve *serve, 
     return false;
 }
 
+/* The mode does not say whether the stream is closed on exec: freopen leaves it so if it was. */
 static FILE *fopen_origin(const struct fopen_call *call, struct stk_serve *serve)
 {
     FILE *file = next_fopen(call, call->path);
     if (file != NULL) {
+        int fd = fileno(file);
         serve->stream = true;
-        stk_serve_end(serve, fileno(file), O_RDONLY | (strchr(call->mode, 'e') ? O_CLOEXEC : 0));
+        stk_serve_end(serve, fd, O_RDONLY | (stk_sys_is_closed_on_exec(fd) ? O_CLOEXEC : 0));
     }
     return file;
 }

@@ -52,11 +52,12 @@ static void try_open(const char *name, const char *path, const char *mode)
 }
 
 /* A stream that has read something else before. */
-static void try_reopen(const char *name, const char *from, const char *path, const char *mode)
+static void try_reopen_from(const char *name, const char *from, const char *first, const char *path,
+                            const char *mode)
 {
     char label[8192];
     reopener *function = (reopener *)symbol(name);
-    FILE *file = fopen(from, "r");
+    FILE *file = fopen(from, first);
     if (file == NULL) {
         return;
     }
@@ -73,6 +74,12 @@ static void try_reopen(const char *name, const char *from, const char *path, con
     printf("  fd %d closed %d\n", fd, fcntl(fd, F_GETFD));
 }
 
+static void try_reopen(const char *name, const char *from, const char *path, const char *mode)
+{
+    try_reopen_from(name, from, "r", path, mode);
+}
+
+/* libc's stream stays closed on exec if it was so before. An 'e' behind a comma is none. */
 static void fill_and_hit(void)
 {
     char path[64];
@@ -83,6 +90,11 @@ static void fill_and_hit(void)
         snprintf(path, sizeof path, "own/%u", 34 + i);
         try_reopen(reopeners[i], "../other/o.txt", path, "r");
         try_reopen(reopeners[i], "../other/o.txt", path, "re");
+        snprintf(path, sizeof path, "own/%u", 36 + i);
+        try_reopen_from(reopeners[i], "../other/o.txt", "re", path, "r");
+        try_reopen_from(reopeners[i], "../other/o.txt", "re", path, "r");
+        snprintf(path, sizeof path, "own/%u", 38 + i);
+        try_open(openers[i], path, "r,ccs=utf-16le");
     }
 }
 
