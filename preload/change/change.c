@@ -88,7 +88,7 @@ static void restore(const struct stk_write *write, struct stk_cache *cache, int 
     if (fd >= 0) {
         stk_proc_fd_path(name, fd);
     }
-    stk_restore_origin(cache, stat, fd >= 0 ? AT_FDCWD : dirfd, fd >= 0 ? name : path);
+    stk_restore_origin(cache, fd >= 0 ? AT_FDCWD : dirfd, fd >= 0 ? name : path);
 }
 
 static void note_written(const struct stk_write *write, int fd, int dirfd, const char *path)

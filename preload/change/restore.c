@@ -1,11 +1,13 @@
 /* Puts the origin in the place of an entry, in descriptors and in maps. */
 #include "preload/change/restore.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdatomic.h>
 #include <string.h>
 #include <sys/mman.h>
 
+#include "base/local.h"
 #include "base/sys.h"
 #include "base/text.h"
 #include "base/walk.h"
@@ -19,7 +21,7 @@
 
 struct restoring {
     struct stk_cache *cache;
-    const struct stat *written;
+    struct stk_identity written;
     int dirfd;
     const char *name;
 };
@@ -30,21 +32,35 @@ static bool is_file(int fd, const struct stat *file)
     return stk_sys_fstat(fd, &now) == 0 && now.st_ino == file->st_ino && now.st_dev == file->st_dev;
 }
 
-static bool stands_for(const struct restoring *restoring, const struct stk_identity *identity)
+/* Reads the identity of the file that is written. overlayfs gives a file that it copies up another
+ * time of birth. */
+static bool identify_written(int dirfd, const char *name, struct stk_identity *out)
 {
-    return identity->ino == restoring->written->st_ino &&
-           identity->dev == restoring->written->st_dev;
+    struct statfs fs;
+    STK_OWNED_FD int fd = stk_sys_openat(dirfd, name, O_PATH | O_CLOEXEC, 0);
+    if (fd < 0 || !stk_identity_of_file(fd, 0, out)) {
+        return false;
+    }
+    if (stk_sys_fstatfs(fd, &fs) != 0 || stk_local_is_layered(&fs)) {
+        out->btime_ns = STK_NO_TIME;
+    }
+    return true;
+}
+
+/* Returns true for the identity of the written file. An entry keeps no inode: if its origin was
+ * removed, the next file that is made may have that inode's number. */
+static bool is_written(const struct restoring *restoring, const struct stk_identity *identity)
+{
+    return stk_identity_same_file(&restoring->written, identity);
 }
 
 /* Opens the origin anew for reading. Returns -1 if it cannot be opened. */
 static int open_origin(const struct restoring *restoring, int flags)
 {
+    struct stk_identity found;
     int fd = stk_sys_openat(restoring->dirfd, restoring->name, O_RDONLY | O_CLOEXEC | flags, 0);
-    if (fd >= 0 && !is_file(fd, restoring->written)) {
-        stk_sys_close(fd);
-        return -1;
-    }
-    return fd;
+    bool same = fd >= 0 && stk_identity_of_file(fd, 0, &found) && is_written(restoring, &found);
+    return stk_sys_opened(fd, same ? 0 : -ESTALE);
 }
 
 /* ---- descriptors ---- */
@@ -149,7 +165,7 @@ static int visit_fd(void *context, int dirfd, const char *name, const struct sta
     (void)dirfd;
     (void)link;
     if (take_number(name, &fd) && stk_sys_fstat(fd, &entry) == 0 && stk_entryfd_may_be(&entry) &&
-        stk_entryfd_identify(fd, &entry, &identity) && stands_for(restoring, &identity) &&
+        stk_entryfd_identify(fd, &entry, &identity) && is_written(restoring, &identity) &&
         !replace(restoring, fd, &entry)) {
         stk_run_count(&restoring->cache->run, STK_RUN_COUNTER(stale), 1);
     }
@@ -232,7 +248,7 @@ static void restore_map(const struct restoring *restoring, const struct mapped_r
 {
     struct stk_identity identity;
     if (!stk_entryfd_identify_name(restoring->cache, map->path, &identity) ||
-        !stands_for(restoring, &identity)) {
+        !is_written(restoring, &identity)) {
         return;
     }
     STK_OWNED_FD int origin = map->shared ? open_origin(restoring, 0) : -1;
@@ -283,12 +299,16 @@ static void restore_maps(const struct restoring *restoring)
 }
 
 /* Apart, since it needs much stack. */
-__attribute__((noinline)) void
-stk_restore_origin(struct stk_cache *cache, const struct stat *written, int dirfd, const char *name)
+__attribute__((noinline)) void stk_restore_origin(struct stk_cache *cache, int dirfd,
+                                                  const char *name)
 {
-    struct restoring restoring = {cache, written, dirfd, name};
-    restore_fds(&restoring);
-    restore_maps(&restoring);
+    struct restoring restoring = {.cache = cache, .dirfd = dirfd, .name = name};
+    if (identify_written(dirfd, name, &restoring.written)) {
+        restore_fds(&restoring);
+        restore_maps(&restoring);
+    } else {
+        stk_run_count(&cache->run, STK_RUN_COUNTER(stale), 1);
+    }
 }
 
 /* ---- what is locked ---- */

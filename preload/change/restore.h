@@ -20,11 +20,10 @@
 
 #include "cache/cache.h"
 
-/* Restores the origin everywhere in this process. `written` is the stat of the origin, which is
- * open for writing, or truncated, and not given to the program yet. `name` in `dirfd` leads to it.
- * Reads /proc/self/fd and /proc/self/maps. Inside the guard. */
-void stk_restore_origin(struct stk_cache *cache, const struct stat *written, int dirfd,
-                        const char *name);
+/* Restores the origin everywhere in this process. `name` in `dirfd` leads to the origin, which is
+ * open for writing, or truncated, and not given to the program yet. Reads /proc/self/fd and
+ * /proc/self/maps. Inside the guard. */
+void stk_restore_origin(struct stk_cache *cache, int dirfd, const char *name);
 
 /* Call it after a read of `fd` failed with EIO. If `fd` is an entry's, the disk of a tier has
  * failed, and the program must not notice. Then the descriptor becomes the origin's at the same

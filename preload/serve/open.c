@@ -87,7 +87,7 @@ static void look_again(const struct stk_serve *serve)
     if (stk_cache_writings(serve->cache) != serve->writings &&
         stk_sys_fstatat(place->dirfd, place->path, &stat, 0) == 0 && S_ISREG(stat.st_mode) &&
         stk_cache_is_written(serve->cache, place, &stat)) {
-        stk_restore_origin(serve->cache, &stat, place->dirfd, place->path);
+        stk_restore_origin(serve->cache, place->dirfd, place->path);
     }
 }
 

@@ -15,7 +15,7 @@ from agent_program import STAT_FIELDS
 from changes import FD_CHANGES, Spot, change_by_descriptor
 from jobs import HOME
 from origin import settle
-from volumes import mount_ext4
+from volumes import mount_ext4, mount_overlay
 
 NOBODY = 65534
 
@@ -383,6 +383,44 @@ def test_what_was_open_before_shows_what_is_written(agents, root, file, way):
     assert shim.summary["stale"] == (2 if way == "truncate" else 1)  # it writes twice
     matrix.record("Versions", f"open and mapped, then written by the same process ({way})", "",
                   "descriptors and shared maps follow; private maps are told of", "same")
+
+
+def test_what_was_open_before_is_not_the_next_file_of_its_number(agents, place, root, scratch):
+    """An entry keeps no inode of its origin: once the origin is removed, the next file that is made gets its number. Descriptors
+    and maps of the entry keep the removed file."""
+    mount_ext4(place, root, scratch)
+    with agents.plain() as plain:
+        plain.write(root / "file", b"1")
+    settle()
+    with agents.shim(root) as shim:
+        assert [version(shim, root / "file") for _ in range(2)] == [1, 1]
+        fd = shim.open(root / "file", os.O_RDONLY)
+        assert shim.served(fd)
+        shim.map_for_reading(fd, mmap.MAP_SHARED)
+        number = shim.fd_facts(fd)[STAT_FIELDS.index("ino")]
+        shim.unlink(root / "file")
+        for name in "other", "file":
+            shim.write(root / name, b"2")
+        made = [shim.open(root / name, os.O_RDONLY) for name in ("other", "file")]
+        assert number in [shim.fd_facts(each)[STAT_FIELDS.index("ino")] for each in made]
+        assert shim.pread(fd, 10, 0) == b"1" and shim.read_map(fd) == b"1"
+
+
+def test_what_was_open_before_follows_a_file_that_is_copied_up(agents, place, root, scratch):
+    """overlayfs then gives the file another time of birth."""
+    layers = scratch / "layers"
+    layers.mkdir()
+    mount_ext4(place, layers, scratch)
+    mount_overlay(place, root, layers)
+    with agents.plain() as plain:
+        plain.write(layers / "lower" / "file", b"1")
+    settle()
+    with agents.shim(root) as shim:
+        assert [version(shim, root / "file") for _ in range(2)] == [1, 1]
+        fd = shim.open(root / "file", os.O_RDONLY)
+        assert shim.served(fd)
+        shim.write(root / "file", b"2", os.O_WRONLY)
+        assert not shim.served(fd) and shim.pread(fd, 10, 0) == b"2"
 
 
 def test_the_size_of_a_descriptor_is_that_of_its_bytes(agents, root, file):
