@@ -451,14 +451,23 @@ def test_epochs_as_they_pass(jobs, data, terminal):
 
 @pytest.mark.torch
 def test_epochs_beyond_those_that_are_counted_one_by_one(jobs, data, scratch):
-    """A pass without workers is quick, and it stands still behind the last."""
-    program = (f"import sys; sys.argv = ['', {str(data)!r}, '40', '1', '0']; sys.path[:0] = ["
+    """All epochs are counted, by their numbers, while the run stands still behind the last and afterwards. The sum of several
+    is not one long epoch."""
+    program = (f"import sys; sys.argv = ['', {str(data)!r}, '34', '1', '1']; sys.path[:0] = ["
                f"{str(PROGRAMS)!r}]; import passes; passes.main(); print('done', flush=True); input()")
-    with jobs.started(jobs.command_line([sys.executable, "-c", program], path=data)) as process:
+    line = jobs.command_line([sys.executable, "-c", program], path=data, flags=[f"--json={scratch}/summary"])
+    with jobs.started(line, env={"XDG_STATE_HOME": scratch}) as process:
         while read_line(process, 120) != "done":
             pass
         text = once(jobs)
-        assert values(once(jobs, "--prometheus"))["stoker_loader_passes",] == 40
-        end(process)
-    assert re.search(r"^  epoch 40 \[=+\] 6 of 6 batches, 12 samples$", text, re.M), text
+        assert values(once(jobs, "--prometheus"))["stoker_loader_passes",] == 34
+        said = process.communicate("go\n", timeout=60)[1]
+    assert re.search(r"^  epoch 34 \[=+\] 6 of 6 batches, 12 samples$", text, re.M), text
     assert re.search(r"^  epochs   29: \d+/s, 30: \d+/s, 31: \d+/s, 32 on: \d+/s$", text, re.M), text
+    assert re.search(rf"^  epochs 2-34: {33 * FILES} samples in ", said, re.M)
+    summary = json.loads((scratch / "summary").read_text())
+    assert summary["compared"]["epochs"] == 34
+    recorded = json.loads(jobs.stoker("report", "--json", env={"XDG_STATE_HOME": scratch}).stdout)
+    assert len(recorded["passes"]) == 32 and recorded["passes"][-1]["samples"] == 3 * FILES
+    lasted = sum(summary["compared"][part]["seconds"] for part in ("first", "later"))
+    assert recorded["report"]["idle_s"] <= lasted + 0.01  # of one worker

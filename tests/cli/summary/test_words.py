@@ -134,19 +134,6 @@ def test_samples_and_epochs_of_unusual_loaders(jobs, data):
 
 
 @pytest.mark.torch
-def test_epochs_beyond_those_that_are_counted_one_by_one(jobs, data, scratch):
-    """All epochs are counted, by their numbers; the sum of several is not one long epoch."""
-    ran = jobs.run([sys.executable, PROGRAMS / "passes.py", data, "34", "1", "1"], path=data,
-                   env={"XDG_STATE_HOME": scratch}, timeout=120)
-    assert re.search(rf"^  epochs 2-34: {33 * FILES} samples in ", "\n".join(lines_of(ran)), re.M)
-    assert ran.json["compared"]["epochs"] == 34
-    recorded = json.loads(jobs.stoker("report", "--json", env={"XDG_STATE_HOME": scratch}).stdout)
-    assert len(recorded["passes"]) == 32 and recorded["passes"][-1]["samples"] == 3 * FILES
-    lasted = sum(ran.json["compared"][part]["seconds"] for part in ("first", "later"))
-    assert recorded["report"]["idle_s"] <= lasted + 0.01  # of one worker
-
-
-@pytest.mark.torch
 def test_ranks_are_in_the_same_epoch(jobs, data, scratch):
     """At the same time: samples of both, seconds of the wall, and never more of waiting than these."""
     (scratch / "ready").mkdir()
