@@ -67,6 +67,15 @@ def test_takes_only_what_every_libc_has(library):
     assert taken & START_FILES <= weak
 
 
+def test_base_and_cache_allocate_nothing(build):
+    """So their unit tests are spared the search for leaks (tests/unit/run.sh)."""
+    objects = [one for folder in ("base", "cache") for one in (build / "obj" / folder).rglob("*.o")]
+    taken = set(re.findall(r" UND (\w+)", output_of("readelf", "-W", "--syms", *objects)))
+    assert "memcpy" in taken
+    assert taken & {"malloc", "calloc", "realloc", "reallocarray", "strdup", "strndup", "asprintf", "fopen",
+                    "fdopen", "opendir", "getline", "open_memstream", "posix_memalign"} == set()
+
+
 def test_has_no_helpers_of_hardening(library):
     names = {name for name, _, defined, _ in dynamic_symbols(library) if not defined}
     assert [n for n in names if n.startswith("__stack_chk") or n.endswith("_chk")] == []
