@@ -56,8 +56,17 @@ def show_image(image):
     return state
 
 
+# Most of what is shown: shown as it is.
+PLAIN = {int, float, bool, type(None)}
+
+
 def show(value):
     """A value in JSON's terms."""
+    kind = type(value)
+    if kind in PLAIN:
+        return value
+    if kind is str:
+        return re.sub(r"0x[0-9a-fA-F]+", "0x", value) if "0x" in value else value
     if isinstance(value, Image.Image):
         return show_image(value)
     if isinstance(value, (bytes, bytearray, memoryview)):
@@ -65,8 +74,8 @@ def show(value):
     if isinstance(value, dict):
         return {str(key): show(each) for key, each in value.items()}
     if isinstance(value, (list, tuple)):
-        numbers = set(map(type, value)) == {int}  # the tables of each image: most of what is shown
-        return [type(value).__name__, list(value) if numbers else [show(each) for each in value]]
+        plain = PLAIN.issuperset(map(type, value))  # the tables of each image
+        return [kind.__name__, list(value) if plain else [show(each) for each in value]]
     if hasattr(value, "__array_interface__") and hasattr(value, "dtype"):
         return [str(value.dtype), list(value.shape), digest(value.tobytes()),
                 bool(value.flags.writeable)]
