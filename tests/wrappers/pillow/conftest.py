@@ -20,6 +20,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 
 import images
 from outcomes import differences
+from slices import ALL
 
 
 def pytest_collection_modifyitems(items):
@@ -67,7 +68,7 @@ def headers(written):
 @pytest.fixture(scope="session")
 def arithmetic(written):
     """JPEGs of arithmetic coding."""
-    return written(images.arithmetic_kinds())
+    return written(images.arithmetic_kinds(ALL))
 
 
 @pytest.fixture(scope="session")

@@ -104,18 +104,18 @@ def odd_kinds():
     }
 
 
-def arithmetic_kinds():
-    """{name: bytes}: Pillow decodes these if all of the file is in its first piece of 64 KB, or if
+def arithmetic_kinds(every):
+    """{name: bytes}, of every kind or of those that differ in a marker or in their pieces. Pillow decodes these if all of the file is in its first piece of 64 KB, or if
     it happens to be lucky."""
     kinds = {}
     for name, size, options in (
             ("small", (123, 97), ()), ("large", (480, 360), ()),
+            ("restart", (480, 360), ("-restart", "7B")),
+            ("progressive", (480, 360), ("-progressive",)),
+            ("small-progressive", (90, 80), ("-progressive",)),
             ("huge", (720, 540), ("-restart", "1")),
             ("444", (400, 300), ("-sample", "1x1,1x1,1x1")),
-            ("restart", (480, 360), ("-restart", "7B")),
-            ("grey", (560, 420), ("-grayscale",)), ("rgb", (320, 240), ("-rgb",)),
-            ("progressive", (480, 360), ("-progressive",)),
-            ("small-progressive", (90, 80), ("-progressive",))):
+            ("grey", (560, 420), ("-grayscale",)), ("rgb", (320, 240), ("-rgb",)))[:9 if every else 5]:
         kinds[f"{name}.jpg"] = cjpeg(picture(*size), "-arithmetic", "-quality", "95", *options)
     return kinds
 

@@ -792,38 +792,11 @@ def arrays():
 
 
 @case
-def tensors():
-    try:
-        import numpy
-        import torch
-    except ImportError:
-        return None
-    image = opened().convert("RGB").resize((40, 30), 2)
-    return (torch.from_numpy(numpy.array(image)), torch.as_tensor(numpy.array(opened())),
-            torch.tensor(numpy.asarray(opened().transpose(0))),
-            torch.frombuffer(bytearray(opened().tobytes()), dtype=torch.uint8))
-
-
-@case
 def arrow():
     image = opened().crop((0, 0, 20, 20))
     if not hasattr(image, "__arrow_c_array__"):
         return None
     return [type(each).__name__ for each in image.__arrow_c_array__()]
-
-
-@case
-def torchvision_conversions():
-    try:
-        from torchvision.transforms import functional
-    except ImportError:
-        return None
-    image = opened().convert("RGB")
-    return (functional.to_tensor(image), functional.pil_to_tensor(opened()),
-            functional.to_tensor(functional.resized_crop(image, 3, 4, 50, 60, [32, 32])),
-            functional.to_tensor(functional.hflip(functional.center_crop(image, [40, 40]))),
-            functional.pil_to_tensor(functional.pad(image, 3)),
-            functional.pil_to_tensor(functional.adjust_brightness(image, 1.3)))
 
 
 cases.tell()

@@ -1,5 +1,6 @@
 """Files that are not as they should be: what comes of each, at which step. Arguments: a directory
-of JPEGs, and how many of the flipped bytes to try."""
+of JPEGs, how many of the flipped bytes to try, and into how many parts each file is cut: with half of the parts the files
+take turns."""
 
 import io
 import os
@@ -12,8 +13,8 @@ from cases import CASES, Image
 from PIL import ImageFile
 from steps import steps
 
-DIRECTORY, FLIPS = sys.argv[1], int(sys.argv[2])
-del sys.argv[2]
+DIRECTORY, FLIPS, PARTS = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
+del sys.argv[2:]
 
 NAMES = ["color.jpg", "444.jpg", "422.jpg", "grey.jpg", "progressive.jpg", "optimized.jpg",
          "exif.jpg"]
@@ -37,10 +38,10 @@ def with_size(data, width, height):
     return patched(data, at + 5, struct.pack(">HH", height, width))
 
 
-for name in NAMES:
+for turn, name in enumerate(NAMES):
     data = content(name)
-    for part in range(50):
-        add(f"{name} cut at {part}/50", data[:len(data) * part // 50], as_file=part % 2 == 1)
+    for part in range(turn % (50 // PARTS), 50, 50 // PARTS):
+        add(f"{name} cut at {part}/50", data[:len(data) * part // 50], as_file=part % 4 > 1)
     dice = random.Random(name)
     for number in range(FLIPS):
         at = dice.randrange(2, len(data)) if number % 2 else dice.randrange(2, min(640, len(data)))

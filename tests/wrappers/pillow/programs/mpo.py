@@ -1,4 +1,5 @@
-"""MPOs, several JPEGs in a file, and what is done with them. Arguments: a directory of MPOs."""
+"""MPOs, several JPEGs in a file, and what is done with them. Arguments: a directory of MPOs, and `every` or `slice`. In
+the slice a spoilt file meets one of its two ways, and most files two of the ways to open them."""
 
 import copy
 import io
@@ -11,8 +12,8 @@ import tempfile
 from cases import CASES, Image, everything, show, tell
 from PIL import ImageOps, ImageSequence
 
-DIRECTORY = sys.argv[1]
-del sys.argv[1]
+DIRECTORY, EVERY = sys.argv[1], sys.argv[2] == "every"
+del sys.argv[1:3]
 
 
 class Stream:
@@ -205,15 +206,21 @@ def spoilt(name, data):
         yield f"byte {at}", data[:at] + bytes([dice.randrange(256)]) + data[at + 1:]
 
 
+def ways_to_open(name, number):
+    every = of_path, of_memory, of_file, of_stream, of_temporary
+    whole = EVERY or name in ("two.jpg", "three.mpo", "progressive.jpg")
+    return every if whole else (of_path, every[1 + number % 4])
+
+
 for name in sorted(os.listdir(DIRECTORY)):
     path = os.path.join(DIRECTORY, name)
     with open(path, "rb") as file:
         data = file.read()
-    for opened in (of_path, of_memory, of_file, of_stream, of_temporary):
-        for way in WAYS:
+    for number, way in enumerate(WAYS):
+        for opened in ways_to_open(name, number):
             add(f"{name} {opened.__name__} {way.__name__}", path, data, opened, way)
-    for what, bad in spoilt(name, data) if b"MPF\0" in data else ():
-        for way in (whole, frames):
+    for number, (what, bad) in enumerate(spoilt(name, data) if b"MPF\0" in data else ()):
+        for way in (whole, frames) if EVERY else ((whole, frames)[number % 2],):
             add(f"{name} {what} {way.__name__}", path, bad, of_memory, way)
 
 tell()
