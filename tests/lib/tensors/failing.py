@@ -4,10 +4,9 @@ A function's code is exchanged for code that raises at the n-th call and else wo
 all processes that are forked meanwhile.
 """
 
+import contextlib
 import functools
 import mmap
-import sys
-import threading
 import types
 
 
@@ -29,6 +28,12 @@ def stand_in(*arguments, **named):
     return _plain(*arguments, **named)  # noqa: F821
 
 
+def _named(code, name):
+    """Returns the stand-in's code with global names of its own, so that functions of one module may have one each."""
+    return code.replace(co_names=tuple(f"{each} of {name}" if each in ("_failing", "_plain") else each
+                                       for each in code.co_names))
+
+
 class _Failing:
     """A context in which only the n-th call of a function raises."""
 
@@ -44,8 +49,8 @@ class _Failing:
         self._count[0] += 1
         return self._count[0] == self.number
 
-    def globals(self, plain):
-        return {"_failing": self.fails, "_plain": plain}
+    def globals(self, plain, name):
+        return {f"_failing of {name}": self.fails, f"_plain of {name}": plain}
 
 
 class _FailingFunction(_Failing):
@@ -59,8 +64,9 @@ class _FailingFunction(_Failing):
         function = self.function
         plain = types.FunctionType(self.code, function.__globals__, function.__name__, function.__defaults__)
         plain.__kwdefaults__ = function.__kwdefaults__
-        function.__globals__.update(self.globals(plain))
-        function.__code__ = stand_in.__code__
+        name = f"{function.__qualname__} {id(function)}"
+        function.__globals__.update(self.globals(plain, name))
+        function.__code__ = _named(stand_in.__code__, name)
         return self
 
     def __exit__(self, *_):
@@ -75,8 +81,8 @@ class _FailingCore(_Failing):
         self.core, self.name, self.plain = core, name, getattr(core, name)
 
     def __enter__(self):
-        space = {"__name__": self.core.__name__, **self.globals(self.plain)}
-        setattr(self.core, self.name, types.FunctionType(stand_in.__code__, space))
+        space = {"__name__": self.core.__name__, **self.globals(self.plain, self.name)}
+        setattr(self.core, self.name, types.FunctionType(_named(stand_in.__code__, self.name), space))
         return self
 
     def __exit__(self, *_):
@@ -84,46 +90,37 @@ class _FailingCore(_Failing):
 
 
 def subjects(modules, core, bounds):
-    """Yields (name, callable, failing) of each function but those of these names, which do nothing
-    but call the library's. Entering failing(n) has the n-th call raise."""
-    for name, function in list(functions(modules)):
+    """Yields (name, failing) of each function but those of these names, which do nothing but call the library's. Entering
+    failing(n) has the n-th call raise, and failing(0) counts calls."""
+    found = {function: name for name, function in functions(modules)}  # each once, whatever its names
+    for function, name in found.items():
         if name[len(function.__module__) + 1:] not in bounds:
-            yield name, function.__code__, functools.partial(_FailingFunction, function)
+            yield name, functools.partial(_FailingFunction, function)
     for name, value in list(vars(core).items()):
         if type(value) is types.BuiltinFunctionType and f"_core.{name}" not in bounds:
-            yield f"_core.{name}", value, functools.partial(_FailingCore, core, name)
+            yield f"_core.{name}", functools.partial(_FailingCore, core, name)
 
 
-def calls(function, *arguments):
-    """Returns the functions that a function calls in this process. A Python function is given as its code."""
-    called = set()
-
-    def note(frame, event, called_by_c):
-        if event in ("call", "c_call"):
-            called.add(frame.f_code if event == "call" else called_by_c)
-
-    threading.setprofile(note)
-    sys.setprofile(note)
-    try:
+def _called(subjects, function, *arguments):
+    """Returns the names of the subjects that a function calls, in whichever process."""
+    with contextlib.ExitStack() as counting:
+        counted = {name: counting.enter_context(failing(0)) for name, failing in subjects}
         function(*arguments)
-    finally:
-        sys.setprofile(None)
-        threading.setprofile(None)
-    return called
+        return {name for name, calls in counted.items() if calls.count}
 
 
-def compare(subjects, ways, outcome, numbers=(1, 2), in_one_process=False):
+def compare(subjects, ways, outcome, numbers=(1, 2), each=1):
     """Prints one line for each outcome(way) that differs while a function fails, and last how many
-    functions have failed. An outcome in one process is not run for functions that it does not
-    call."""
+    functions have failed. A function fails in each n-th of the ways that call it, and the next function
+    in the ways beside them."""
+    subjects = list(subjects)
     for _ in range(3):
         expected = {way: outcome(*way) for way in ways}
     failed = set()
-    called = {way: calls(outcome, *way) if in_one_process else None for way in ways}
-    for name, what, failing in subjects:
-        for way in ways:
-            if called[way] is not None and what not in called[way]:
-                continue
+    called = {way: _called(subjects, outcome, *way) for way in ways}
+    for turn, (name, failing) in enumerate(subjects):
+        calling = [way for way in ways if name in called[way]]
+        for way in calling[turn % each if len(calling) >= each else 0::each]:
             for number in numbers:
                 with failing(number) as fault:
                     found = outcome(*way)

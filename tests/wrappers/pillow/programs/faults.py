@@ -1,5 +1,5 @@
 """Checks that a hook returns what Pillow's own function returns, whichever function of Stoker's fails once. Argument:
-a directory of JPEGs. Prints one line for each different outcome, and last the number of functions that failed.
+a directory of JPEGs, and every how many ways each function fails. Prints one line for each different outcome, and last the number of functions that failed.
 """
 
 import copy
@@ -126,7 +126,7 @@ BOUNDS = {"_load", "_load_file", "_get_im", "_get_plain_im", "_set_plain_im", "_
 def main():
     warnings.simplefilter("ignore")
     ways = [(opened, do) for opened in OPEN for do in DO]
-    failing.compare(failing.subjects(modules(), _core, BOUNDS), ways, outcome, in_one_process=True)
+    failing.compare(failing.subjects(modules(), _core, BOUNDS), ways, outcome, each=int(sys.argv[2]))
 
 
 if __name__ == "__main__":
