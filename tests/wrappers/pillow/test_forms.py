@@ -80,24 +80,25 @@ def touch(environment, store):
     return run
 
 
-# The module that each needs, and whether files are known by their identity.
+# The module that each needs, and whether files are known by their identity; None if half of them are.
 WAYS = {"image": ("PIL", True), "file": ("PIL", True), "bytes": ("PIL", False),
         "tar": ("PIL", False), "hdf5": ("h5py", False), "lmdb": ("lmdb", False),
         "direct": ("numpy", True), "direct-bytes": ("numpy", False), "batch": ("numpy", True),
-        "transforms": ("torchvision", True), "transforms-bytes": ("torchvision", False)}
+        "transforms": ("torchvision", None)}
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_three_touches(touch, data_set, way):
+def test_two_touches(touch, data_set, way):
     module, has_files = WAYS[way]
     pytest.importorskip(module)
     directory, expected = data_set
-    for number in range(2 if module == "torchvision" else 3):  # each of them imports torch
+    unread = COUNT // 2 if has_files is None else COUNT * has_files
+    for number in range(2):
         found, counts = touch(way, directory)
         assert found == expected
         again = COUNT if number else 0
         assert counts["images"] == COUNT and counts["forms"] == COUNT - again
-        assert counts["from_forms"] == again and counts["unread"] == (again if has_files else 0)
+        assert counts["from_forms"] == again and counts["unread"] == (unread if number else 0)
 
 
 @pytest.mark.parametrize("first", ["image", "bytes", "batch"])

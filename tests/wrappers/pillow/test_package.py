@@ -144,12 +144,14 @@ def pip(programs, environment, *arguments):
 @pytest.fixture(scope="module")
 def sdist(tree, tmp_path_factory, environment):
     """The source distribution."""
-    programs = new_venv(tmp_path_factory.mktemp("sdist") / "venv")
-    if subprocess.run([programs / "python", "-c", "import setuptools"],
-                      capture_output=True).returncode != 0:
+    scratch = tmp_path_factory.mktemp("sdist")
+    python = sys.executable
+    if importlib.util.find_spec("setuptools") is None:
+        programs = new_venv(scratch / "venv")
         pip(programs, environment, "install", "-q", "setuptools")
-    made = programs.parent.parent / "made"
-    subprocess.run([programs / "python", "setup.py", "-q", "sdist", "-d", made], cwd=tree,
+        python = programs / "python"
+    made = scratch / "made"
+    subprocess.run([python, "setup.py", "-q", "sdist", "-d", made], cwd=tree,
                    check=True, capture_output=True, env={**environment, "PYTHONPATH": ""})
     archive, = made.iterdir()
     return archive
