@@ -32,16 +32,18 @@ def say(program, *arguments, batches=True, timeout=600):
 
 
 def run(scratch, program, *cases):
-    """Returns what `stoker run` counted of the batches of each case, for a program that runs the command in AFTER_EACH behind
-    each. The catalogue is the run's own: the user's may know as many tiers as it can."""
+    """Returns the JSON that a program prints, line by line, and what `stoker run` counted of the batches of each case, for a
+    program that runs the command in AFTER_EACH behind each. The catalogue is the run's own: the user's may know as many tiers
+    as it can."""
     looks, empty = scratch / "looks", scratch / "data"
     empty.mkdir()
     stoker = PACKAGE.parent / "stoker"
     with Isolated("2g") as place:
-        place.run([stoker, "run", f"--path={empty}", f"--tier={scratch}:16M", "--", sys.executable, "-B",
+        done = place.run([stoker, "run", f"--path={empty}", f"--tier={scratch}:16M", "--", sys.executable, "-B",
                    HERE / "programs" / program, *cases],
                   env={"OMP_NUM_THREADS": "1", "AFTER_EACH": f"{stoker} top --once --json >>{looks}"}, timeout=600)
-    return dict(zip(cases, _growth(looks.read_text()), strict=True))
+    said = [json.loads(line) for line in done.stdout.splitlines()]
+    return said, dict(zip(cases, _growth(looks.read_text()), strict=True))
 
 
 def _growth(text):

@@ -12,8 +12,7 @@ from slices import ALL
 GROUPS = [
     ["persistent"], ["persistent_under_way", "without_workers"], ["under_way", "under_way_and_ended"],
     ["spawned"], ["in_a_cycle", "in_builtins"], ["in_a_thread"], ["stateful"], ["feed", "sending", "images"]]
-QUICK = [["persistent"], ["under_way", "under_way_and_ended"], ["in_a_cycle", "in_builtins"],
-         ["feed", "sending", "images"]]
+QUICK = [["persistent", "under_way", "under_way_and_ended"], ["in_a_cycle", "in_builtins", "feed", "sending", "images"]]
 ORDERS = ["usual", "kept", "cleared"]
 OF_THE_PROGRAM = ["image_used_late", "transform_used_late", "fork_late"]
 

@@ -17,8 +17,14 @@ def expected():
 
 
 @pytest.fixture(scope="module")
-def seen():
-    return dict(say("rows.py"))
+def ran(expected, tmp_path_factory):
+    """Returns what the cases saw, and what was counted of each."""
+    return run(tmp_path_factory.mktemp("run"), "rows.py", *expected)
+
+
+@pytest.fixture(scope="module")
+def seen(ran):
+    return dict(ran[0])
 
 
 def test_batches_are_the_same(seen, expected):
@@ -70,7 +76,7 @@ ROWS = {"to_tensor": 48, "last_is_smaller": 45, "two_views": 96, "changed_in_pla
         "seen_by_a_child": 48, "made_lazily": 0, "pairs_by_the_map": 0}
 
 
-def test_how_many_are_made_in_place(tmp_path):
-    counted = run(tmp_path, "rows.py", *ROWS)
-    assert {case: of["rows"] for case, of in counted.items()} == ROWS
-    assert [case for case, of in counted.items() if of["slots"] == 0 or of["left"]] == []
+def test_how_many_are_made_in_place(ran):
+    _, counted = ran
+    assert {case: counted[case]["rows"] for case in ROWS} == ROWS
+    assert [case for case in ROWS if counted[case]["slots"] == 0 or counted[case]["left"]] == []

@@ -13,8 +13,8 @@ def expected():
 
 @pytest.fixture(scope="module", params=["fork", "spawn", "forkserver"])
 def seen(request):
-    """Runs all cases for one way to start processes, and the most usual ones for the other ways."""
-    cases = () if request.param == "fork" else ("persistent", "kept_by_the_consumer", *["own", "pairs"] * ALL)
+    """Runs all cases for one way to start processes, and one for the other ways, whose workers import torch anew."""
+    cases = () if request.param == "fork" else ("kept_by_the_consumer", *["persistent", "own", "pairs"] * ALL)
     return dict(say("slots.py", request.param, *cases))
 
 
