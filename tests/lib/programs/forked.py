@@ -1,7 +1,7 @@
 """Runs programs in children that have modules from their start: PROGRAM MODULE...
 
-Each line of the input is a JSON list: a program and its arguments. For each it prints the exit status, the output and the
-errors, as JSON."""
+Each line of the input is JSON: variables of the environment, and a list of a program and its arguments. For each it prints
+the exit status, the output and the errors, as JSON."""
 
 import importlib
 import json
@@ -26,13 +26,14 @@ def become(words):
     sys.exit(status)
 
 
-def run(words):
+def run(variables, words):
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as errors:
         child = os.fork()
         if child == 0:
             os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
             os.dup2(out.fileno(), 1)
             os.dup2(errors.fileno(), 2)
+            os.environ.update(variables)
             become(words)
         status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
         out.seek(0)
@@ -44,7 +45,7 @@ def main():
     for name in sys.argv[1:]:
         importlib.import_module(name)
     while line := sys.stdin.readline():
-        print(json.dumps(run(json.loads(line))), flush=True)
+        print(json.dumps(run(*json.loads(line))), flush=True)
 
 
 if __name__ == "__main__":
