@@ -1,5 +1,6 @@
 """Fixtures of the tests of reading ahead: a slow origin, and a place for each test's jobs."""
 
+import functools
 import json
 import os
 import pathlib
@@ -35,10 +36,12 @@ def place(session_origin):  # noqa: F811
 
 @pytest.fixture(scope="session")
 def plainly(session_origin):  # noqa: F811
-    """Returns what a program prints without Stoker, with the files behind the origin."""
+    """Returns what a program prints without Stoker, with the files behind the origin. Programs with the same words print the
+    same."""
     def run(line):
-        return run_forked(*(str(word).replace(str(session_origin.mount), str(session_origin.source)) for word in line[1:]))
+        return run_once(*(str(word).replace(str(session_origin.mount), str(session_origin.source)) for word in line[1:]))
     with forked(["torch.utils.data"], {**os.environ, "PYTHONPATH": str(BUILD / "python")}) as run_forked:
+        run_once = functools.cache(run_forked)
         yield run
 
 

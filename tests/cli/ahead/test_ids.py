@@ -11,7 +11,7 @@ from origin import settle
 from stoker._torch import opened, sample_paths
 
 PROGRAM = pathlib.Path(__file__).parent / "programs/ids.py"
-COUNT, SIZE = 300, 20000
+COUNT, SIZE = 200, 20000
 OTHERS = 19  # files beside each that no sample opens, so that what is read ahead of a tree is none
 
 

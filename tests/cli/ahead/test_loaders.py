@@ -32,9 +32,10 @@ def data(session_origin):
 @pytest.fixture
 def run(jobs, plainly, origin, data, parts):
     def run(*kinds, launcher=()):
-        """Runs a job with these loaders. Its batches and draws are those of a job without Stoker."""
+        """Runs a job with these loaders. Its batches and draws are those of a job without Stoker, in which no worker imports
+        torch anew."""
         line = [PROGRAM, data, *kinds]
-        plain = plainly([sys.executable, *line])
+        plain = plainly([sys.executable, *line[:2], *("fork" if kind in OF_TORCH[:2] else kind for kind in kinds)])
         origin.fs.latency_ms = 2
         if launcher:
             line[2:] = ["a rank of two"]

@@ -180,7 +180,7 @@ def lightning_fit(data):
     trainer.fit(Module(), DataLoader(data, shuffle=True, **USUAL), DataLoader(data, **USUAL))
 
 
-KINDS = {"spawn": started("spawn"), "forkserver": started("forkserver"), "one generator": one_generator, "rank": rank,
+KINDS = {"fork": started("fork"), "spawn": started("spawn"), "forkserver": started("forkserver"), "one generator": one_generator, "rank": rank,
          "two ranks": ranks, "a rank of two": rank_of_two, "torchdata": stateful, "accelerate": accelerated,
          "timm": many_epochs, "timm repeated": repeated, "transformers": by_length, "lightning": lightning_fit}
 
