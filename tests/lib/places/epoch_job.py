@@ -1,4 +1,5 @@
-"""A training job over a folder of images, with epochs and a DataLoader of any kind (programs/epochs.py)."""
+"""A job over a folder of images, with epochs: a DataLoader of any kind (programs/epochs.py), or Pillow alone
+(programs/pillow_epochs.py)."""
 
 import random
 
@@ -31,3 +32,8 @@ def images(session_scratch):
 
 def program(programs, origin, epochs, configurations):
     return [programs / "epochs.py", origin.control_path, str(epochs), *configurations]
+
+
+def without_torch(programs, origin, epochs, folder):
+    """Where the tier is the point, and not the loader. torch takes longer to import than the job."""
+    return [programs / "pillow_epochs.py", origin.control_path, str(epochs), folder]
