@@ -25,8 +25,9 @@
 #define THREADS     3
 #define CHILDREN    3
 #define MOST_FILES  1000
-#define LARGE_BYTES 3000000 /* of every twelfth file; a fill takes a dozen chunks */
-#define SMALL_BYTES 200000
+#define LARGE_BYTES 1500000 /* of every twelfth file; a fill takes several chunks */
+#define SMALL_BYTES 100000
+#define MOST_BYTES  (LARGE_BYTES + MOST_FILES)
 
 /* All processes of one filler share this. */
 static struct {
@@ -104,10 +105,11 @@ static void check_stat(unsigned number, int fd)
     }
 }
 
+/* Each thread has its two buffers once: new pages for each file would cost more than reading. */
 static void check_bytes(unsigned number, int fd)
 {
+    static _Thread_local unsigned char seen[MOST_BYTES + 1], wanted[MOST_BYTES + 8];
     size_t size = size_of(number), used = 0;
-    unsigned char *seen = malloc(size + 1), *wanted = malloc(size + 8);
     ssize_t got = 1;
     while (got > 0 && used <= size) {
         got = read(fd, seen + used, size + 1 - used);
@@ -119,8 +121,6 @@ static void check_bytes(unsigned number, int fd)
     } else if (memcmp(seen, wanted, size) != 0) {
         complain(number, "bytes", 0);
     }
-    free(seen);
-    free(wanted);
 }
 
 static void read_file(unsigned number)

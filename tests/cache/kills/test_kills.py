@@ -15,7 +15,7 @@ from matrix import record
 from rounds import FILES
 from slices import ALL
 
-ROUNDS = 200 if ALL else 30
+ROUNDS = 200 if ALL else 24
 FIRST = int(os.environ.get("STOKER_SHIFT", "0")) * ROUNDS  # other rounds with another number
 PATIENCE_S = 2  # what a claim without progress is given: cache/catalogue/claim.h
 SLACK_S = 6  # of a machine that has more to do
@@ -165,7 +165,7 @@ def test_the_clock_is_stepped_while_somebody_fills_elsewhere(place, jobs, build,
     origin.fs.latency_ms = 50
     with jobs.started(["unshare", "-p", "--fork", *filler(build, origin)], env) as elsewhere:
         pid = stop_elsewhere(place, elsewhere)
-        origin.fs.latency_ms = 0.5
+        origin.fs.latency_ms = 1
         jobs.run(look, path=origin.mount, tier="/dev/shm:120M", flags=["--keep"], env=skewed.env())
         left = drafts(place)
         os.kill(pid, signal.SIGCONT)
