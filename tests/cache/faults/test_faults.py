@@ -20,7 +20,7 @@ PARTS = ["open", "stdio", "stat", "descriptor", "write", "streams", "names", "me
          "pointers", "list"]
 STATES = ["cold", "warm", "known", "dropped", "forgotten", "replaced", "run", "full"]
 DISK_STATES = ["disk", "booted"]  # a tier on a disk: empty, and from before the machine started
-LIMIT = 150 if ALL else 40  # cases of each pair
+LIMIT = 150 if ALL else 20  # cases of each pair, besides those that halve a copy
 SHIFT = int(os.environ.get("STOKER_SHIFT", "0"))  # other cases with another number
 SLICE = {(part, STATES[(number + shift) % len(STATES)])
          for number, part in enumerate(PARTS) for shift in (0, 3)}
