@@ -256,13 +256,20 @@ def test_entries_go_when_the_job_wants_their_shared_memory(jobs, place, origin):
     assert ran.epoch(2)["hits"] < 150
 
 
+@pytest.fixture(scope="module")
+def pictures(session_origin, programs):
+    """A folder for loader.py at the origin."""
+    source, mount = session_origin.directory("images")
+    subprocess.run([sys.executable, programs / "loader.py", "make", source], check=True)
+    settle()
+    return mount
+
+
 @pytest.mark.torch
 @pytest.mark.parametrize("how", ["command", "torch's own batches", "preload"])
-def test_an_ordinary_loader_in_a_small_shared_memory(jobs, origin, programs, docker_shm, how):
+def test_an_ordinary_loader_in_a_small_shared_memory(jobs, pictures, programs, docker_shm, how):
     """Four workers and batches of 32, all but those of the command through shared memory."""
-    source, mount = origin.directory("images")
-    jobs.place.run([sys.executable, programs / "loader.py", "make", source])
-    settle()
+    mount = pictures
     line, tier = [sys.executable, programs / "loader.py", "read", mount], "/dev/shm:32M"
     if how == "preload":
         ran = jobs.preloaded(line, mount, tier=tier)

@@ -83,14 +83,15 @@ def in_group(groups):
     return groups()
 
 
-@pytest.fixture
-def data(scratch):
-    directory = scratch / "data"
+@pytest.fixture(scope="module")
+def data(session_scratch):
+    directory = session_scratch / "memory"
     directory.mkdir()
     for number in range(FILES):
         (directory / f"{number:03}").write_bytes(os.urandom(FILE_BYTES))
     settle()
-    return directory
+    yield directory
+    shutil.rmtree(directory)
 
 
 def run_hungry(jobs, in_group, scratch, programs, data, *arguments):
