@@ -7,8 +7,7 @@ import pathlib
 import subprocess
 import sys
 
-from jobs import HOME, read_line
-from origin import settle
+from jobs import AGE, HOME, read_line
 from readers.reading import path_of
 from readers.reader import readers
 
@@ -48,10 +47,8 @@ class Made:
 
 def make(origin):
     source, mount = origin.directory("set")
-    missing = ask("make", source)
-    os.sync()
-    settle()
-    return Made(source, mount, missing, ask("plain", mount))
+    missing, plain = ask("all", source, mount, AGE)
+    return Made(source, mount, missing, plain)
 
 
 class Reading:

@@ -1,8 +1,8 @@
 """Makes files, and reads one of them epoch by epoch, on order.
 
-    python -m readers make TOP               the files of all readers; prints {name: why there is
-                                             none, or null}
-    python -m readers plain TOP              reads all of them; prints {name: {part: digest}}
+    python -m readers all TOP AT AGE         makes the files of all readers below TOP, and reads all of them
+                                             below AT some seconds later; prints {name: why there is none, or
+                                             null} and {name: {part: digest}}
     python -m readers read TOP NAME HOW      a line {"seed": N, "part": N, "again": bool} for each
                                              epoch; prints a digest of what was read
 
@@ -18,6 +18,7 @@ A part N is each N-th item. With "again" what is open is opened anew. The digest
 import json
 import os
 import sys
+import time
 
 from readers import readers
 from readers.reading import WAYS, make_all, path_of, read_all
@@ -41,10 +42,11 @@ def read(top, name, how, to):
 def main():
     with os.fdopen(os.dup(1), "w") as to:
         os.dup2(2, 1)  # libraries print as they like
-        if sys.argv[1] == "make":
-            answer(to, make_all(sys.argv[2]))
-        elif sys.argv[1] == "plain":
-            answer(to, read_all(sys.argv[2]))
+        if sys.argv[1] == "all":
+            missing = make_all(sys.argv[2])
+            os.sync()
+            time.sleep(float(sys.argv[4]))
+            answer(to, [missing, read_all(sys.argv[3])])
         else:
             read(*sys.argv[2:], to)
 
