@@ -29,7 +29,7 @@ HOME = pathlib.Path("/dev/shm/stoker-0")
 AGE = 0.1
 TIER = "/dev/shm:64M"
 PATIENCE_S = 60
-BATCH = 50  # data sets made at once, since each has to come of age
+BATCH = 25  # data sets made at once, since each has to come of age
 
 ERRORS = ["EIO", "ENOSPC", "EDQUOT", "EMFILE", "ENFILE", "EACCES", "EINTR", "ESTALE", "ENOMEM",
           "ENOSYS", "EPERM"]
@@ -69,13 +69,13 @@ def make(base, files):
 class Bases:
     """Directories with a fresh data set each; `next` beside it holds the version to come."""
 
-    def __init__(self, scratch):
-        self._scratch, self._ready = scratch, collections.deque()
+    def __init__(self, scratch, batch):
+        self._scratch, self._batch, self._ready = scratch, batch, collections.deque()
         self._numbers = itertools.count(1)
 
     def get(self):
         if not self._ready:
-            for _ in range(BATCH):
+            for _ in range(self._batch):
                 base = self._scratch / f"base{next(self._numbers):05}"
                 make(base / "data", OLD)
                 make(base / "next", NEW)
@@ -99,12 +99,12 @@ class Sweep:
     def __init__(self, build, scratch, part, state):
         self.build, self.scratch, self.part, self.state = build, scratch, part, state
         self.subject = build / "tests/cache/faults/subject"
-        self.bases = Bases(scratch)
         self.disk = scratch / "disk"
         self.disk.mkdir(exist_ok=True)
         self.on_disk = state in ("disk", "booted")
         self.tree = (self.disk / HOME.name if self.on_disk else HOME) / "tree"
         self.reuses = part in READERS and state != "replaced"
+        self.bases = Bases(scratch, 1 if self.reuses else BATCH)
         self.base = self.bases.get() if self.reuses else None
         self.expected = self.expect()
 

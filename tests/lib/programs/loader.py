@@ -9,7 +9,8 @@ import random
 import sys
 import time
 
-COUNT, SIDE = 320, 112  # 35 MB, and ten batches an epoch, of which workers hold eight
+COUNT, SIDE = 320, 112  # ten batches an epoch, of which workers hold eight
+FILE_BYTES = 110000     # 35 MB in all: most of a file lies behind its image, which is quickly decoded
 
 
 def make(directory):
@@ -18,8 +19,10 @@ def make(directory):
     for number in range(COUNT):
         folder = os.path.join(directory, f"class{number % 2}")
         os.makedirs(folder, exist_ok=True)
-        image = Image.frombytes("RGB", (300, 300), dice.randbytes(300 * 300 * 3))
-        image.save(os.path.join(folder, f"{number}.jpeg"), quality=95)
+        image = Image.frombytes("RGB", (130, 130), dice.randbytes(130 * 130 * 3))
+        with open(os.path.join(folder, f"{number}.jpeg"), "wb") as file:
+            image.save(file, "jpeg", quality=95)
+            file.write(bytes(FILE_BYTES - file.tell()))
 
 
 def read(directory):
