@@ -325,7 +325,7 @@ test-chaos: all $(B)/slowfs $(CHAOS_PROGRAMS) ## half an hour in which everythin
 
 # `make test` runs a little of it, with another seed each time.
 test-chaos-slice:
-	@$(MAKE) --no-print-directory test-chaos SECONDS=$(if $(filter 1,$(STOKER_ALL)),300,30)
+	@$(MAKE) --no-print-directory test-chaos SECONDS=$(if $(filter 1,$(STOKER_ALL)),300,20)
 
 # ---- tests/preload/neighbours: other libraries, and programs that make it hard ----
 
