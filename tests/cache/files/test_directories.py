@@ -242,10 +242,10 @@ def test_an_image_folder_is_found_without_the_origin(origin, programs, build, sc
     with mounted() as (fs, jobs, argv), fs.counting() as plain:
         without = found(jobs.place.run(argv), fs)
     with mounted() as (fs, jobs, argv):
-        first = jobs.run(argv, path=fs.mountpoint, flags=["--keep"], env=BELIEVED)
+        jobs.run(scan(programs, fs.mountpoint, "walk links"), path=fs.mountpoint, flags=["--keep"], env=BELIEVED)
         with fs.counting() as counted:  # without the looks of the command, which reads ahead
             ran = jobs.run(argv, path=fs.mountpoint, flags=["--keep"], env={**BELIEVED, "STOKER_AHEAD": "off"})
-        assert found(first, fs) == found(ran, fs) == without
+        assert found(ran, fs) == without
     assert [counted[operation] for operation in LISTED] == [0, 0]
     assert counted["getattr_other"] <= plain["opendir"] + 3  # each directory once
     assert counted["lookup_other"] <= 3
