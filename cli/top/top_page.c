@@ -155,6 +155,11 @@ static void add_ahead(struct top_page *page, const struct top_run *run)
             size_text(size, ahead[STK_AHEAD_BYTES]), figures->there, figures_lead(figures),
             figures_limit_text(figures_ahead_limit(figures)));
     }
+    if (ahead[STK_AHEAD_RANGES] > 0) {
+        add(page, "  ahead    " COUNTED " of big files read (%s), by the page cache",
+            COUNT_OF(ahead[STK_AHEAD_RANGES], "range", "ranges"),
+            size_text(size, ahead[STK_AHEAD_RANGE_BYTES]));
+    }
 }
 
 static void add_listings(struct top_page *page, const struct stk_run_counts *counts)

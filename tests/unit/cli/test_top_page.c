@@ -57,6 +57,22 @@ START_TEST(all_ranks_that_are_counted)
 }
 END_TEST
 
+START_TEST(ranges_of_big_files_have_a_line_beside_that_of_files)
+{
+    struct top_page page = {.count = 0};
+    uint64_t *ahead = run.view.counts.ahead;
+    ck_assert_ptr_null(line_of(&page, "  ahead"));
+    ahead[STK_AHEAD_RANGES] = 1577;
+    ahead[STK_AHEAD_RANGE_BYTES] = 150 << 20;
+    ck_assert_str_eq(line_of(&page, "  ahead"),
+                     "  ahead    1577 ranges of big files read (150 MiB), by the page cache");
+    ahead[STK_AHEAD_FILES] = 1;
+    ck_assert_ptr_nonnull(strstr(line_of(&page, "  ahead    1 file read"), "ahead"));
+    ck_assert_ptr_nonnull(line_of(&page, "  ahead    1577 ranges"));
+    top_page_free(&page);
+}
+END_TEST
+
 Suite *suite_top_page(void)
 {
     Suite *suite = suite_create("top_page");
@@ -64,5 +80,6 @@ Suite *suite_top_page(void)
     tcase_add_checked_fixture(tcase, made_begin, made_end);
     tcase_add_test(tcase, the_rank_that_waited_longest);
     tcase_add_test(tcase, all_ranks_that_are_counted);
+    tcase_add_test(tcase, ranges_of_big_files_have_a_line_beside_that_of_files);
     return suite;
 }
