@@ -88,8 +88,8 @@ def hooked_clocks(clocks, package):
     clocks.around("Image.convert, taking over", part("._pillow.take"), "take")
     clocks.around("header", part("._core"), "examine")
     clocks.around("decode/", part("._core"), "decode")
-    clocks.around("get_params", part("._torchvision.rng"), "region")
-    clocks.around("torch's memory", part("._torchvision.tensor_tail").TensorTail, "tensor")
+    clocks.around("get_params", part("._pipeline.rng"), "region")
+    clocks.around("torch's memory", part("._pipeline.tensor_tail").TensorTail, "tensor")
 
 
 def run_pass(library, job, photos):

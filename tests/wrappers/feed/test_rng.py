@@ -12,7 +12,7 @@ from slices import ALL
 from stoker import _core
 from stoker._feeding import worker_rng
 from stoker._feeding.pixels import Maker, PlannedImage
-from stoker._torchvision import rng
+from stoker._pipeline import rng
 from test_same import MODULES, case_name
 
 SIZES = [(500, 375), (375, 500), (1, 1), (3, 700), (64, 64), (65, 64), (300, 301), (4000, 20)]

@@ -9,7 +9,8 @@ from PIL import Image
 from torchvision import transforms as T
 
 from slices import ALL
-from stoker._torchvision import lazy_images, replaced, rng, steps
+from stoker._pipeline import lazy_images, rng, steps
+from stoker._torchvision import replaced
 
 COUNT = 20000 if ALL else 2000
 

@@ -23,7 +23,7 @@ from ._base.numbers import whole_number
 from ._base.processors import processors
 from ._feeding.epoch import Epoch
 from ._feeding.memory import FileMemory
-from ._torchvision import exact
+from ._pipeline import exact
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence

@@ -27,8 +27,8 @@ from PIL import Image
 from ._pillow import take
 from ._pillow.plan import Plan
 from ._store import sources
-from ._torchvision import lazy_images, pipeline, tensor_tail
-from ._torchvision.exact import T
+from ._pipeline import lazy_images, pipeline, tensor_tail
+from ._pipeline.exact import T
 
 __all__ = ["CIFAR10_MEAN", "CIFAR10_STD", "Compose", "IMAGENET_MEAN", "IMAGENET_STD",
            "PadRandomCropFlip", "RandomResizedCropFlip", "ResizeCenterCrop", "ResizeRandomCropFlip"]

@@ -25,10 +25,11 @@ sys.path.append(str(pathlib.Path(__file__).resolve().parents[3] / "lib/tensors")
 import failing  # noqa: E402
 
 MEAN, STD = [0.4, 0.5, 0.6], [0.2, 0.3, 0.4]
-MODULES = ("exact", "inspection", "lazy_images", "lazy_tensors", "normalize", "others", "pipeline", "replaced", "rng",
-           "spaces", "steps", "tensor_resize", "tensor_tail")
-CACHES = {"inspection": ("_known",), "normalize": ("_constants",), "pipeline": ("_chains",),
-          "rng": ("_log_ratios",), "steps": ("_known",), "tensor_tail": ("_tails",)}
+PIPELINE = ("exact", "inspection", "lazy_images", "lazy_tensors", "pipeline", "rng", "steps", "tensor_resize", "tensor_tail")
+TORCHVISION = "normalize", "others", "replaced", "spaces"
+MODULES = [f"_pipeline.{name}" for name in PIPELINE] + [f"_torchvision.{name}" for name in TORCHVISION]
+CACHES = {"_pipeline.inspection": ("_known",), "_torchvision.normalize": ("_constants",), "_pipeline.pipeline": ("_chains",),
+          "_pipeline.rng": ("_log_ratios",), "_pipeline.steps": ("_known",), "_pipeline.tensor_tail": ("_tails",)}
 ORDINARY = Image.fromarray(numpy.random.RandomState(3).randint(0, 256, (60, 50, 3)).astype("uint8"))
 JPEG = pathlib.Path(sys.argv[1]).read_bytes()
 TENSOR = torch.rand(3, 20, 20)
@@ -80,7 +81,7 @@ def forget():
     """As before the first image."""
     for module, names in CACHES.items():
         for name in names:
-            getattr(module_of("_torchvision." + module), name).clear()
+            getattr(module_of(module), name).clear()
 
 
 def outcome(image, do):
@@ -96,7 +97,7 @@ BOUNDS = {"_pil_loader", "_to_tensor", "_normalize_tensor", "_get_params", "_mak
 
 
 def main():
-    modules = [module_of("_torchvision." + name) for name in MODULES]
+    modules = list(map(module_of, MODULES))
     ways = [(image, do) for image in IMAGES for do in DO]
     failing.compare(failing.subjects(modules, module_of("_core"), BOUNDS), ways, outcome)
 

@@ -7,7 +7,7 @@ import sys
 from PIL import Image
 from torchvision.transforms import functional
 
-from stoker._torchvision import tensor_resize
+from stoker._pipeline import tensor_resize
 
 kind, file = sys.argv[1:]
 T = importlib.import_module("torchvision.transforms" + (".v2" if kind == "v2" else ""))

@@ -73,7 +73,7 @@ made = {"tensors": 0}
 
 def count_tensors():
     """To be called when torchvision has been imported."""
-    tail = package() and sys.modules.get(package().__name__ + "._torchvision.tensor_tail")
+    tail = package() and sys.modules.get(package().__name__ + "._pipeline.tensor_tail")
     if tail is not None:
         finished = tail.TensorTail.finished
 

@@ -123,7 +123,7 @@ def unchanged():
 
 def count_lazy():
     package = saying.package()
-    module = package and sys.modules.get(package.__name__ + "._torchvision.lazy_tensors")
+    module = package and sys.modules.get(package.__name__ + "._pipeline.lazy_tensors")
     if not module:
         return
     plain = module.LazyTensor.tensor

@@ -70,8 +70,8 @@ def run(sample, files):
 def main():
     files = sorted(map(str, pathlib.Path(sys.argv[1]).glob("*.jpg")))
     watch_proofs()
-    count(part("_torchvision.tensor_tail").TensorTail, "finished", "tensors")
-    count(part("_torchvision.lazy_tensors").LazyTensor, "tensor", "of tensors")
+    count(part("_pipeline.tensor_tail").TensorTail, "finished", "tensors")
+    count(part("_pipeline.lazy_tensors").LazyTensor, "tensor", "of tensors")
     count(part("_torchvision.boxed"), "run", "parts")
     told = {}
     for name in sys.argv[2:]:

@@ -9,7 +9,7 @@ from PIL import Image
 from .._pillow import check, take, versions
 from .._pillow.plan import Plan
 from .._store import sources
-from .._torchvision import rng, lazy_images, pipeline, tensor_tail
+from .._pipeline import rng, lazy_images, pipeline, tensor_tail
 
 
 class PlannedImage:

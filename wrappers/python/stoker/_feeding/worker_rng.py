@@ -11,7 +11,7 @@ import random
 import numpy
 import torch
 
-from .._torchvision import rng
+from .._pipeline import rng
 
 try:
     from torch.utils.data._utils.worker import _generate_state

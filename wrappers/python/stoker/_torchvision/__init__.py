@@ -1,1 +1,1 @@
-"""torchvision's transforms: the same bits, sooner. Everything here needs torchvision."""
+"""The functions that stand in the place of torchvision's. Everything here needs torchvision."""

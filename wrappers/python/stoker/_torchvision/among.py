@@ -11,7 +11,8 @@ from PIL import Image
 
 from .._base import cache
 from .._base.own import attempt
-from . import boxed, pipeline, rng, tensor_tail
+from .._pipeline import pipeline, rng, tensor_tail
+from . import boxed
 from .trees import tree_flatten, tree_unflatten
 
 _SIDE = 2

@@ -12,8 +12,8 @@ from .. import _core
 from .._base import cache
 from .._pillow.plan import Plan
 from .._torch import rows
-from . import exact, inspection, pipeline, rng
-from .exact import T
+from .._pipeline import exact, inspection, pipeline, rng
+from .._pipeline.exact import T
 
 _MOST_BYTES = 1 << 18  # MOST_BYTES of core/steps/small.c
 _TRIES = 8

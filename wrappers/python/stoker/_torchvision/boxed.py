@@ -14,7 +14,8 @@ from PIL import Image
 from .. import _core
 from .._base import cache
 from .._torch import rows
-from . import box_steps, boxes, exact, inspection, lazy_images, steps, tensor_tail
+from .._pipeline import box_steps, exact, inspection, lazy_images, steps, tensor_tail
+from . import boxes
 from .box_numbers import Boxes
 from .trees import is_learned, tree_flatten, tree_unflatten
 

@@ -10,7 +10,7 @@ import sys
 import torch
 
 from .._base import cache
-from . import lazy_tensors
+from .._pipeline import lazy_tensors
 
 NAME = "_get_sanitize_bounding_boxes_mask"
 _NAMED = {"format", "canvas_size", "min_size", "min_area"}

@@ -12,9 +12,9 @@ from PIL import Image
 
 from .._pillow import check, operate, operations, versions
 from .._proof import answers
-from . import exact
-from .exact import F
-from .tensor_tail import is_pillows
+from .._pipeline import exact
+from .._pipeline.exact import F
+from .._pipeline.tensor_tail import is_pillows
 
 # By operate.py's number of the change.
 FUNCTIONS = ("adjust_brightness", "adjust_contrast", "adjust_saturation", "adjust_hue")

@@ -4,7 +4,7 @@ import torch
 
 from .._base import cache
 from .._torch import rows
-from . import exact
+from .._pipeline import exact
 
 _constants = {}
 

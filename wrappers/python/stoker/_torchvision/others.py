@@ -1,7 +1,7 @@
 """An image among values that torchvision.transforms.v2 hands on as they are, such as its label."""
 
-from . import exact, lazy_tensors, pipeline
-from .tensor_tail import is_pillows
+from .._pipeline import exact, lazy_tensors, pipeline
+from .._pipeline.tensor_tail import is_pillows
 
 _HANDED_ON = (int, float, str, bytes, bool, type(None))
 

@@ -15,8 +15,9 @@ from PIL import Image
 from .._base.own import attempt, attempt_beside
 from .._pillow import hook
 from .._pillow.plan import Plan
-from . import among, arrays, box_steps, boxes, colours, exact, normalize, others, pipeline, rng, spaces, steps, tensor_tail, trees
-from .exact import F, T
+from .._pipeline import box_steps, exact, pipeline, rng, steps, tensor_tail
+from . import among, arrays, boxes, colours, normalize, others, spaces, trees
+from .._pipeline.exact import F, T
 
 SWITCH = "STOKER_TORCHVISION"
 PLAIN = {}  # torchvision's own functions

@@ -8,7 +8,7 @@ from torch import is_inference_mode_enabled
 
 from .._base import cache
 from .._base.own import attempt
-from . import rng
+from .._pipeline import rng
 
 NAME = "_augmentation_space"
 CLASSES = "AutoAugment", "RandAugment", "TrivialAugmentWide"

@@ -10,7 +10,7 @@ import sys
 from torch.utils import _pytree
 
 from .._base.own import attempt
-from . import exact
+from .._pipeline import exact
 
 _MOST_LEAVES = 64
 _MOST = 64  # structures that are remembered

@@ -5,7 +5,7 @@ import torch
 
 from .. import _core
 from .._pillow.plan import CHW, HWC
-from .._torchvision import lazy_images, lazy_tensors
+from .._pipeline import lazy_images, lazy_tensors
 
 # Methods of an image processor that must be the backend's own, and functions that these call.
 _METHODS = ("_preprocess", "_prepare_image_like_inputs", "_prepare_images_structure", "fetch_images", "process_image",

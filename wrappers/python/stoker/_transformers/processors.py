@@ -13,7 +13,7 @@ from .. import _core
 from .._base.own import attempt
 from .._pillow import check
 from .._pillow.plan import FILTERS
-from .._torchvision import exact, rng, tensor_resize, tensor_tail
+from .._pipeline import exact, rng, tensor_resize, tensor_tail
 from .._torchvision.replaced import is_wanted
 from . import backends, proof, values
 

@@ -11,7 +11,7 @@ from PIL import Image
 
 from .._pillow.plan import PILLOWS_FILTERS
 from .._proof import answers
-from .._torchvision.tensor_resize import pixels_of
+from .._pipeline.tensor_resize import pixels_of
 
 _VALUES = {"image_mean": (0.5, 0.25, 0.4), "image_std": (0.5, 0.2, 0.3)}
 _SQUARE = {"size": {"height": 24, "width": 31}}
