@@ -9,6 +9,7 @@ import pytest
 import matrix
 import tree
 from origin import settle
+from slices import crossed
 
 
 @pytest.fixture
@@ -271,8 +272,7 @@ def victim(base):
     settle()
 
 
-@pytest.mark.parametrize("replace", REPLACEMENTS)
-@pytest.mark.parametrize("call", CALLS)
+@pytest.mark.parametrize("call, replace", crossed(CALLS, REPLACEMENTS))
 def test_another_file_on_the_path_is_not_changed(duo, base, victim, call, replace):
     """The file that the descriptor stands for is out of reach then: as if it were gone."""
     shim, plain = duo
@@ -296,8 +296,7 @@ def call_of(call, fd):
     return call(Noted(), fd)
 
 
-@pytest.mark.parametrize("name", ["a.bin", "link", "chain2", "outfile", "sub/up/hard1"])
-@pytest.mark.parametrize("call", CALLS)
+@pytest.mark.parametrize("call, name", crossed(CALLS, ["a.bin", "link", "chain2", "outfile", "sub/up/hard1"]))
 def test_a_file_is_changed_through_its_descriptor(agents, base, call, name):
     """Twice, and by a path through links, too."""
     path = base / "data" / name

@@ -15,6 +15,7 @@ import pytest
 
 import dataset
 from origin import settle
+from slices import crossed
 
 KINDS = ("without", "cold", "warm")
 Paths = collections.namedtuple("Paths", "data link bind plain")
@@ -125,8 +126,7 @@ def thrice(jobs, world, scratch):
 WAYS = {"itself": "$1", "link": "$2", "bind": "$3"}
 
 
-@pytest.mark.parametrize("way", WAYS)
-@pytest.mark.parametrize("name, script, times", [
+COPIES = [
     ("cp", 'cp -r "{}" copy', False),
     ("cp-a", 'cp -a "{}/." copy', True),
     ("cp-p", 'cp -p "{}"/sub/* .', True),
@@ -134,8 +134,12 @@ WAYS = {"itself": "$1", "link": "$2", "bind": "$3"}
     ("tar", 'tar -C "{}" -cf - . | tee >(sha256sum) | tar -xf -', True),
     ("rsync", 'rsync -aHX "{0}/" copy; rsync -aHXi --checksum "{0}/" copy', True),
     ("cat", 'cat "{}"/a.bin "{}"/pool/* >copy; wc -c "{}"/pool/*; md5sum "{}"/own/*', False),
-])
-def test_copies(thrice, world, way, name, script, times):
+]
+
+
+@pytest.mark.parametrize("copy, way", crossed(COPIES, WAYS), ids=lambda one: one if isinstance(one, str) else one[0])
+def test_copies(thrice, world, copy, way):
+    _, script, times = copy
     source = WAYS[way]
     thrice.run(script.replace("{0}", source).replace("{}", source),
                covered=[world.data, world.bind] if way == "bind" else None, warm=way != "link")
