@@ -112,9 +112,9 @@ test-stress: $(B)/tests/hammer ## processes and threads against one catalogue, s
 # The runtime comes first, as it demands, then the library. Library and programs are built with it,
 # or the thread sanitizer would not see what the one does for the other.
 SAN_RUNTIME = $(shell $(CC) -print-file-name=lib$(if $(findstring thread,$(SAN)),t,a)san.so)
-# `make test` runs this: all programs at their first look and when all is known; of races only the
+# `make test` runs this: all programs when all is known, those that read at their first look, too; of races only the
 # program that has any.
-SAN_SLICE = -k $(if $(findstring thread,$(SAN)),'async and not in_a_run','main and (cold or known)')
+SAN_SLICE = -k $(if $(findstring thread,$(SAN)),'async and not in_a_run','main and (known or test_reading and cold)')
 # The slices need no command, and that of races one program.
 FRAMES_PROGRAMS = $(if $(filter 1,$(STOKER_ALL)),$(B)/stoker $(PRELOAD_PROGRAMS),$(if $(findstring thread,$(SAN)),\
 	$(addprefix $(PRELOAD_BIN)/,async warm counters),$(PRELOAD_PROGRAMS)))

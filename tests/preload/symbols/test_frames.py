@@ -13,6 +13,7 @@ import pytest
 import dataset
 import sanitizer
 from isolated import Isolated
+from slices import ALL
 
 # These change nothing.
 READERS = ["open", "read", "stdio", "stat", "access", "user", "async", "directory", "descriptor"]
@@ -112,9 +113,10 @@ def in_a_run(cache, argv):
 
 
 STATES = [cold, warm, known, fresh, dropped, forgotten, ageless, full, in_a_run]
-# All states in main; where the frame makes a difference is at the start and when all is known.
+# All states in main; where the frame makes a difference is at the start and when all is known, in the slice not also
+# under the command.
 CASES = [("main", state) for state in STATES] + [
-    (frame, state) for frame in FRAMES[1:] for state in (cold, known, in_a_run)]
+    (frame, state) for frame in FRAMES[1:] for state in ((cold, known, in_a_run) if ALL else (cold, known))]
 COUNTED = [cold, warm, known, dropped, forgotten]  # those whose counters lie outside of a run
 
 
@@ -155,7 +157,7 @@ def plain_runs():
 
 
 def plain_run(runs, place, name, argv, user, env):
-    key = (name, argv[1], user)
+    key = (name, argv[1], user, "SHOW_SYSCALL" in env)
     if key not in runs:
         runs[key] = run_as(user, place, argv, {**sanitizer.environment(), **env})
     return runs[key]
@@ -200,7 +202,7 @@ def test_changing(build, scratch, master, plain_runs, name, frame, state):
     base = scratch / "changed"
     argv = program(build, name, frame, base)
     with Isolated() as place:
-        if (name, frame, ROOT) not in plain_runs:
+        if (name, frame, ROOT, False) not in plain_runs:
             dataset.copy(master, base)
         plain = plain_run(plain_runs, place, name, argv, ROOT, {})
         dataset.copy(master, base)
@@ -217,11 +219,11 @@ BY_SYSCALL = [cold, known, fresh]
 
 @pytest.mark.parametrize("run", BY_SYSCALL, ids=lambda run: run.__name__)
 @pytest.mark.parametrize("name", ["open", "stat", "access", "user", "descriptor"])
-def test_reading_by_syscall(build, unchanged, name, run):
+def test_reading_by_syscall(build, unchanged, plain_runs, name, run):
     argv = program(build, name, "main", unchanged)
     with Isolated() as place:
         settings = {"SHOW_EXACT": "1", "SHOW_SYSCALL": "1"}
-        plain = run_as(ROOT, place, argv, {**sanitizer.environment(), **settings})
+        plain = plain_run(plain_runs, place, name, argv, ROOT, settings)
         cache = Cache(place, build, unchanged, ROOT)
         cache.env.update(settings)
         assert_same(plain, run(cache, argv), run)
@@ -230,12 +232,13 @@ def test_reading_by_syscall(build, unchanged, name, run):
 
 @pytest.mark.parametrize("run", BY_SYSCALL, ids=lambda run: run.__name__)
 @pytest.mark.parametrize("name", ["create", "make", "change", "chdir", "metadata", "fdmeta"])
-def test_changing_by_syscall(build, scratch, master, name, run):
+def test_changing_by_syscall(build, scratch, master, plain_runs, name, run):
     base = scratch / "changed"
     argv = program(build, name, "main", base)
     with Isolated() as place:
-        dataset.copy(master, base)
-        plain = run_as(ROOT, place, argv, {**sanitizer.environment(), "SHOW_SYSCALL": "1"})
+        if (name, "main", ROOT, True) not in plain_runs:
+            dataset.copy(master, base)
+        plain = plain_run(plain_runs, place, name, argv, ROOT, {"SHOW_SYSCALL": "1"})
         dataset.copy(master, base)
         cache = Cache(place, build, base, ROOT)
         cache.env["SHOW_SYSCALL"] = "1"
