@@ -71,8 +71,8 @@ TOOLS = [
             f"md5sum; head -n 1 {ODD}"),
     Command("wc", f"wc {FILES} {ODD}; wc -c <data/bytes.bin"),
     Command("cut, paste, join, uniq", "cut -f2 data/text.txt | md5sum; paste data/text.txt "
-            "data/text.txt | md5sum; uniq -c data/text.txt | md5sum; join data/text.txt "
-            "data/text.txt 2>&1 | md5sum", needs="cut paste uniq join"),
+            "data/text.txt | md5sum; uniq -c data/text.txt | md5sum; join -1 2 -2 2 "
+            "data/text.txt data/text.txt 2>&1 | md5sum", needs="cut paste uniq join"),
     Command("split, csplit", "split -b 10000 data/bytes.bin; csplit -s -z data/text.txt 100 '{3}'",
             needs="split csplit"),
     Command("shuf", "shuf --random-source=data/bytes.bin data/text.txt | md5sum"),

@@ -16,7 +16,7 @@ from concurrent.futures import ProcessPoolExecutor
 from . import cases, outcome
 from .files import path_of
 
-THREADS = 4
+THREADS = 3
 WORKERS = 2
 
 
@@ -39,9 +39,10 @@ def drop(every):
     run = os.environ.get("STOKER_RUN")
     if run:
         tree = pathlib.Path(run).parents[1] / "tree"
-        entries = [one for one in sorted(tree.rglob("*")) if one.name != ";origin"]
-        for entry in [one for one in entries if not one.is_dir()][::every]:
-            entry.unlink(missing_ok=True)
+        entries = [os.path.join(where, name) for where, _, names in os.walk(tree) for name in names
+                   if name != ";origin"]
+        for entry in sorted(entries)[::every]:
+            pathlib.Path(entry).unlink(missing_ok=True)
 
 
 @contextlib.contextmanager
@@ -87,9 +88,16 @@ def read_case(top, name, program=None):
 
 
 def read_main(top, plan):
+    """Returns what came of the cases, and what each was to the counters."""
     read = {name: read_case(top, name, plan["counters"]) for name in plan["cases"]}
     return ({name: said for name, (said, _) in read.items()},
             {name: counted for name, (_, counted) in read.items()})
+
+
+def read_in_turn(top, plan):
+    found = {}
+    in_turn(top, plan["cases"], 0, found)
+    return found
 
 
 def in_turn(top, names, first, into):
@@ -134,10 +142,11 @@ def read_workers(top, plan, pool):
 # ---- passes ----
 
 def one_pass(top, plan, pool):
-    if plan["how"] == "main":
-        return read_main(top, plan)
     before = counters(plan["counters"])
-    said = read_threads(top, plan) if pool is None else read_workers(top, plan, pool)
+    if plan["how"] == "main":
+        said = read_in_turn(top, plan)
+    else:
+        said = read_threads(top, plan) if pool is None else read_workers(top, plan, pool)
     return said, {"": difference(before, counters(plan["counters"]))}
 
 
@@ -147,7 +156,7 @@ def all_passes(top, plan, pool):
             drop(2)
             continue
         with rain() if kind == "rain" else contextlib.nullcontext():
-            said, counts = one_pass(top, plan, pool)
+            said, counts = read_main(top, plan) if kind == "count" else one_pass(top, plan, pool)
         yield {"said": said, "counts": counts}
 
 

@@ -48,7 +48,7 @@ def open_unbuffered(path):
 
 
 def make_text(path):
-    path.write_text("".join(f"line {n}\tof the text\n" for n in range(3000)))
+    path.write_text("".join(f"line {n}\tof the text\n" for n in range(1000)))
 
 
 @case("open() of text, by line", suffix=".txt", make=make_text, but=["garbage"])
