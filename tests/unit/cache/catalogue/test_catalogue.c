@@ -16,7 +16,7 @@
 #include "cache/catalogue/catalogue.h"
 #include "cache/catalogue/home.h"
 
-#define MANY 300000
+#define MANY UNIT_STEPS(300000, 80000)
 
 static struct stk_catalogue catalogue;
 
