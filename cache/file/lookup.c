@@ -338,6 +338,8 @@ bool stk_cache_is_superseded(struct stk_cache *cache, const char *entry)
             stk_freshness_of(cache, record) == STK_FRESHNESS_FRESH);
 }
 
+/* An identity alone does not give the name of a version on another volume than its root's. The
+ * record has that version's identity. */
 enum stk_likeness stk_cache_compare_entry(struct stk_cache *cache, const char *entry,
                                           const struct stk_identity *found)
 {
@@ -355,7 +357,9 @@ enum stk_likeness stk_cache_compare_entry(struct stk_cache *cache, const char *e
     }
     const struct stk_record *record =
         stk_catalogue_record(&cache->catalogue, find_parts(cache, root, &parts));
-    bool same = record != NULL && stk_record_get_identity(record, &known) &&
-                stk_identity_same_file(found, &known);
-    return same ? STK_SAME_FILE : STK_ANOTHER_FILE;
+    if (record == NULL || !stk_record_get_identity(record, &known) ||
+        !stk_identity_same_file(found, &known)) {
+        return STK_ANOTHER_FILE;
+    }
+    return stk_identity_same_version(found, &known) ? STK_SAME_VERSION : STK_SAME_FILE;
 }

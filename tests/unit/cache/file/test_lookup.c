@@ -246,6 +246,20 @@ START_TEST(origin_or_another_file)
 }
 END_TEST
 
+/* A file behind a link that leads to another volume has that volume in its version's name. */
+START_TEST(origin_on_another_volume)
+{
+    UNIT_NEEDS_PRIVATE();
+    box_open();
+    box_write("file", "hello");
+    box.cache.roots.roots[0].dev++;
+    ck_assert(box_open_file("file"));
+    ck_assert_int_eq(compare(box.entry, "file"), STK_SAME_VERSION);
+    ck_assert_int_eq(chmod(box_origin("file"), 0600), 0);
+    ck_assert_int_eq(compare(box.entry, "file"), STK_SAME_FILE);
+}
+END_TEST
+
 Suite *suite_lookup(void)
 {
     Suite *suite = suite_create("lookup");
@@ -261,5 +275,6 @@ Suite *suite_lookup(void)
     tcase_add_test(entry, origin_of_an_entry);
     tcase_add_test(entry, origins_in_memory);
     tcase_add_test(entry, origin_or_another_file);
+    tcase_add_test(entry, origin_on_another_volume);
     return suite;
 }
