@@ -256,7 +256,7 @@ def test_what_the_job_takes_at_once_is_its(jobs, groups, place, much):
 def test_many_small_entries_go_too_slowly_for_what_is_taken_at_once(jobs, groups, place, scratch):
     """An entry of 4 KB takes as long to go as one of 100 KB. So only as many small ones are let in
     as can all go while the job takes the rest."""
-    data, count = scratch / "small", 24000
+    data, count = scratch / "small", 16000
     data.mkdir()
     for number in range(count):
         (data / f"{number:05}").write_bytes(b"x" * 4096)
