@@ -12,6 +12,7 @@ import sys
 import pytest
 
 from checkout import BUILD, ROOT
+from forked import forked
 
 HERE = pathlib.Path(__file__).resolve().parent
 PACKAGE = BUILD / "python"
@@ -28,16 +29,24 @@ def environment(slots, driver):
             **({"LD_LIBRARY_PATH": str(BUILD / "tests/gpu")} if driver else {})}
 
 
+def run_anew(*words, slots, driver):
+    done = subprocess.run([sys.executable, "-B", *words], env=environment(slots, driver), text=True, timeout=300, check=False,
+                          stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    assert done.returncode == 0, done.stderr[-4000:]
+    return done.stdout
+
+
 @pytest.fixture(scope="session")
 def say():
-    """say(program, argument..., slots=, driver=): {name: what it saw}."""
-    def say(program, *arguments, slots=True, driver=False, timeout=300):
-        if driver and not (ROOT / "build/gpu/kernel.txt").exists():
-            pytest.skip("no nvcc: the kernel is not built")
-        done = subprocess.run(
-            [sys.executable, "-B", HERE / "programs" / program, *map(str, arguments)],
-            env=environment(slots, driver), text=True, timeout=timeout, check=False,
-            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-        assert done.returncode == 0, done.stderr[-4000:]
-        return dict(json.loads(line) for line in done.stdout.splitlines())
-    return say
+    """say(program, argument..., slots=, driver=): {name: what it saw}. Workers that are spawned want a program of its own."""
+    with forked(["torchvision"], environment(True, False)) as run_forked:
+        def say(program, *arguments, slots=True, driver=False):
+            if driver and not (ROOT / "build/gpu/kernel.txt").exists():
+                pytest.skip("no nvcc: the kernel is not built")
+            words = [str(HERE / "programs" / program), *map(str, arguments)]
+            if slots and not driver and "spawn" not in arguments:
+                said = run_forked(*words)
+            else:
+                said = run_anew(*words, slots=slots, driver=driver)
+            return dict(json.loads(line) for line in said.splitlines())
+        yield say
