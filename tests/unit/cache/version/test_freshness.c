@@ -185,9 +185,7 @@ START_TEST(what_grows_is_not_remembered)
 }
 END_TEST
 
-/* The race of a stat and a rename: the origin was asked before the rename and the answer is noted
- * after it. An answer from before a distrust does not make up for it. */
-/* One that is gone is its inode's, where the numbers count. */
+/* An open file that is gone is its inode's, where the numbers count. */
 START_TEST(in_place)
 {
     UNIT_NEEDS_PRIVATE();
@@ -209,6 +207,8 @@ START_TEST(in_place)
 }
 END_TEST
 
+/* The race of a stat and a rename: the origin was asked before the rename and the answer is noted
+ * after it. An answer from before a distrust does not make up for it. */
 START_TEST(an_answer_from_before_a_distrust)
 {
     UNIT_NEEDS_PRIVATE();
