@@ -25,7 +25,8 @@
 #define FILLED(number, a, b, c, d, e, f, ...)                                                      \
     stk_arch_syscall6(number, (long)(a), (long)(b), (long)(c), (long)(d), (long)(e), (long)(f))
 
-#define HIGH_NUMBERS 512 /* of stk_sys_dup_high, where the limit allows twice as many */
+#define HIGH_NUMBERS  512  /* of stk_sys_dup_high, where the limit allows twice as many */
+#define INTERRUPTIONS 1000 /* a profiling timer interrupts calls of FUSE files all the time */
 
 /* Numbers and structures that the headers of an old system lack. */
 #ifndef SYS_openat2
@@ -206,18 +207,27 @@ int stk_sys_dup_high(int fd)
     return stk_sys_dup_above(fd, (int)(base + atomic_fetch_add(&turn, 1) % spread));
 }
 
+/* Returns true if a call that a signal has interrupted is to be made again. `count`: how often it
+ * was interrupted in a row. A file system that answers nothing else is not asked for ever. */
+static bool is_made_again(ssize_t result, unsigned *count)
+{
+    *count = result == -EINTR ? *count + 1 : 0;
+    return *count > 0 && *count < INTERRUPTIONS;
+}
+
 ssize_t stk_sys_pread_all(int fd, void *buffer, size_t bytes, off_t offset)
 {
     size_t done = 0;
+    unsigned interrupted = 0;
     while (done < bytes) {
         ssize_t got = stk_sys_pread(fd, (char *)buffer + done, bytes - done, offset + (off_t)done);
-        if (got < 0 && got != -EINTR) {
-            return got;
+        if (is_made_again(got, &interrupted)) {
+            continue;
         }
-        if (got == 0) {
-            break;
+        if (got <= 0) {
+            return got < 0 ? got : (ssize_t)done;
         }
-        done += got > 0 ? (size_t)got : 0;
+        done += (size_t)got;
     }
     return (ssize_t)done;
 }
@@ -249,13 +259,17 @@ ssize_t stk_sys_pwrite(int fd, const void *buffer, size_t bytes, off_t offset)
 int stk_sys_pwrite_all(int fd, const void *buffer, size_t bytes, off_t offset)
 {
     size_t done = 0;
+    unsigned interrupted = 0;
     while (done < bytes) {
         ssize_t put =
             stk_sys_pwrite(fd, (const char *)buffer + done, bytes - done, offset + (off_t)done);
-        if (put <= 0 && put != -EINTR) {
+        if (is_made_again(put, &interrupted)) {
+            continue;
+        }
+        if (put <= 0) {
             return put == 0 ? -ENOSPC : (int)put;
         }
-        done += put > 0 ? (size_t)put : 0;
+        done += (size_t)put;
     }
     return 0;
 }

@@ -294,7 +294,9 @@ def sweep(build, scratch, part, state, limit, shift, only):
     # Few, and the only ones that make wrong bytes out of right ones: always.
     copied = [f"at {number} halved" for number, call in enumerate(calls, 1)
               if call in ("pread64", "pwrite64")]
-    cases = only or sorted({*some_of(all_cases(part, calls), limit, shift), *copied})
+    # A call that is made again after a signal must end, too, if there is always another signal.
+    interrupted = [f"every {call} EINTR" for call in ("pread64", "pwrite64") if call in calls]
+    cases = only or sorted({*some_of(all_cases(part, calls), limit, shift), *copied, *interrupted})
     wrong, looks, with_hits = {}, 0, 0
     for number, case in enumerate(cases):
         what = this.run(case)
