@@ -25,8 +25,9 @@
 #define FILLED(number, a, b, c, d, e, f, ...)                                                      \
     stk_arch_syscall6(number, (long)(a), (long)(b), (long)(c), (long)(d), (long)(e), (long)(f))
 
-#define HIGH_NUMBERS  512  /* of stk_sys_dup_high, where the limit allows twice as many */
-#define INTERRUPTIONS 1000 /* a profiling timer interrupts calls of FUSE files all the time */
+#define HIGH_NUMBERS 512 /* of stk_sys_dup_high, where the limit allows twice as many */
+#define INTERRUPTIONS                                                                              \
+    1000 /* of one call in a row: what answers nothing else is not asked for ever */
 
 /* Numbers and structures that the headers of an old system lack. */
 #ifndef SYS_openat2
@@ -207,23 +208,21 @@ int stk_sys_dup_high(int fd)
     return stk_sys_dup_above(fd, (int)(base + atomic_fetch_add(&turn, 1) % spread));
 }
 
-/* Returns true if a call that a signal has interrupted is to be made again. `count`: how often it
- * was interrupted in a row. A file system that answers nothing else is not asked for ever. */
-static bool is_made_again(ssize_t result, unsigned *count)
+ssize_t stk_sys_pread_again(int fd, void *buffer, size_t bytes, off_t offset)
 {
-    *count = result == -EINTR ? *count + 1 : 0;
-    return *count > 0 && *count < INTERRUPTIONS;
+    ssize_t got = -EINTR;
+    for (int i = 0; i < INTERRUPTIONS && got == -EINTR; i++) {
+        got = stk_sys_pread(fd, buffer, bytes, offset);
+    }
+    return got;
 }
 
 ssize_t stk_sys_pread_all(int fd, void *buffer, size_t bytes, off_t offset)
 {
     size_t done = 0;
-    unsigned interrupted = 0;
     while (done < bytes) {
-        ssize_t got = stk_sys_pread(fd, (char *)buffer + done, bytes - done, offset + (off_t)done);
-        if (is_made_again(got, &interrupted)) {
-            continue;
-        }
+        ssize_t got =
+            stk_sys_pread_again(fd, (char *)buffer + done, bytes - done, offset + (off_t)done);
         if (got <= 0) {
             return got < 0 ? got : (ssize_t)done;
         }
@@ -256,16 +255,21 @@ ssize_t stk_sys_pwrite(int fd, const void *buffer, size_t bytes, off_t offset)
     return CALL(SYS_pwrite64, fd, buffer, bytes, offset);
 }
 
+static ssize_t pwrite_again(int fd, const void *buffer, size_t bytes, off_t offset)
+{
+    ssize_t put = -EINTR;
+    for (int i = 0; i < INTERRUPTIONS && put == -EINTR; i++) {
+        put = stk_sys_pwrite(fd, buffer, bytes, offset);
+    }
+    return put;
+}
+
 int stk_sys_pwrite_all(int fd, const void *buffer, size_t bytes, off_t offset)
 {
     size_t done = 0;
-    unsigned interrupted = 0;
     while (done < bytes) {
         ssize_t put =
-            stk_sys_pwrite(fd, (const char *)buffer + done, bytes - done, offset + (off_t)done);
-        if (is_made_again(put, &interrupted)) {
-            continue;
-        }
+            pwrite_again(fd, (const char *)buffer + done, bytes - done, offset + (off_t)done);
         if (put <= 0) {
             return put == 0 ? -ENOSPC : (int)put;
         }

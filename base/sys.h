@@ -57,6 +57,9 @@ off_t stk_sys_lseek(int fd, off_t offset, int whence);
 
 ssize_t stk_sys_read(int fd, void *buffer, size_t bytes);
 ssize_t stk_sys_pread(int fd, void *buffer, size_t bytes, off_t offset);
+/* Reads as stk_sys_pread, and again after a signal, 1,000 times at most: a profiling timer
+ * interrupts calls of FUSE files all the time. */
+ssize_t stk_sys_pread_again(int fd, void *buffer, size_t bytes, off_t offset);
 /* Reads until all bytes are there, or the file ends. Returns how many were read. */
 ssize_t stk_sys_pread_all(int fd, void *buffer, size_t bytes, off_t offset);
 /* Reads into several buffers. If one cannot be written to, the kernel reports -EFAULT. */

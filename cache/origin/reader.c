@@ -10,9 +10,8 @@
 #include "base/sys.h"
 #include "cache/catalogue/budget.h"
 
-#define PAGE_BYTES    4096 /* there are larger ones */
-#define MAPPED_PAGES  1024
-#define INTERRUPTIONS 1000 /* a profiling timer interrupts reads of FUSE files all the time */
+#define PAGE_BYTES   4096 /* there are larger ones */
+#define MAPPED_PAGES 1024
 
 /* Asks no server. */
 static bool is_held(const struct stk_origin *origin)
@@ -43,22 +42,13 @@ void stk_origin_release(struct stk_origin *origin, const struct stk_origin *thei
     *origin = *theirs;
 }
 
-static ssize_t read_patiently(int fd, void *buffer, size_t bytes, off_t offset)
-{
-    ssize_t got = -EINTR;
-    for (int i = 0; i < INTERRUPTIONS && got == -EINTR; i++) {
-        got = stk_sys_pread(fd, buffer, bytes, offset);
-    }
-    return got;
-}
-
 /* Before and after: the number may have been another file's in between, and be ours again. */
 ssize_t stk_origin_read(const struct stk_origin *origin, char *buffer, size_t bytes, off_t offset)
 {
     if (!is_held(origin)) {
         return -EBADF;
     }
-    ssize_t got = read_patiently(origin->fd, buffer, bytes, offset);
+    ssize_t got = stk_sys_pread_again(origin->fd, buffer, bytes, offset);
     return got < 0 || is_held(origin) ? got : -EBADF;
 }
 

@@ -54,7 +54,7 @@ static bool is_written(const struct restoring *restoring, const struct stk_ident
     return stk_identity_same_file(&restoring->written, identity);
 }
 
-/* Opens the origin anew for reading. Returns -1 if it cannot be opened. */
+/* Opens the origin anew for reading. Returns a negative error if it cannot be opened. */
 static int open_origin(const struct restoring *restoring, int flags)
 {
     struct stk_identity found;
