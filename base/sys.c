@@ -25,9 +25,8 @@
 #define FILLED(number, a, b, c, d, e, f, ...)                                                      \
     stk_arch_syscall6(number, (long)(a), (long)(b), (long)(c), (long)(d), (long)(e), (long)(f))
 
-#define HIGH_NUMBERS 512 /* of stk_sys_dup_high, where the limit allows twice as many */
-#define INTERRUPTIONS                                                                              \
-    1000 /* of one call in a row: what answers nothing else is not asked for ever */
+#define HIGH_NUMBERS  512  /* of stk_sys_dup_high, where the limit allows twice as many */
+#define INTERRUPTIONS 1000 /* in a row: what answers nothing else is not asked for ever */
 
 /* Numbers and structures that the headers of an old system lack. */
 #ifndef SYS_openat2
