@@ -189,11 +189,13 @@ bool stk_sys_is_closed_on_exec(int fd)
     return flags > 0 && (flags & FD_CLOEXEC) != 0;
 }
 
-/* Returns how many descriptors this process may have. */
+/* Returns how many descriptors this process may have. If that is not known, the kernel refuses a
+ * number that is too high. A low one would be the program's next. */
 static uint64_t descriptor_limit(void)
 {
-    struct rlimit64 limit = {0};
-    return CALL(SYS_prlimit64, 0, RLIMIT_NOFILE, NULL, &limit) == 0 ? limit.rlim_cur : 0;
+    struct rlimit64 limit;
+    bool known = CALL(SYS_prlimit64, 0, RLIMIT_NOFILE, NULL, &limit) == 0;
+    return known ? limit.rlim_cur : RLIM64_INFINITY;
 }
 
 /* Duplicates to another number each time. So a number that a thread closes late is not the next

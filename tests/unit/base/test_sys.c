@@ -3,9 +3,14 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <stddef.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/sysmacros.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -118,6 +123,37 @@ START_TEST(processes_and_clocks)
 }
 END_TEST
 
+static bool forbid_limits(void)
+{
+    struct sock_filter filter[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_prlimit64, 0, 1),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | ENOMEM),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+    };
+    struct sock_fprog program = {sizeof filter / sizeof *filter, filter};
+    return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
+           prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0;
+}
+
+static int duplicate_without_limits(void *context)
+{
+    const struct rlimit *limit = context;
+    if (setrlimit(RLIMIT_NOFILE, limit) != 0 || !forbid_limits()) {
+        return 2;
+    }
+    int number = stk_sys_dup_high(STDIN_FILENO);
+    return limit->rlim_cur < 512 ? number != -EINVAL : number < 512;
+}
+
+/* A low one would be the number of the program's next file. */
+START_TEST(a_duplicate_is_high_where_the_limit_is_not_known)
+{
+    ck_assert_int_eq(unit_in_child(duplicate_without_limits, &(struct rlimit){1024, 1024}), 0);
+    ck_assert_int_eq(unit_in_child(duplicate_without_limits, &(struct rlimit){100, 100}), 0);
+}
+END_TEST
+
 Suite *suite_sys(void)
 {
     Suite *suite = suite_create("sys");
@@ -129,5 +165,6 @@ Suite *suite_sys(void)
     tcase_add_test(all, the_limit_on_file_sizes_is_an_error);
     tcase_add_test(all, lists_of_buffers_are_looked_at);
     tcase_add_test(all, processes_and_clocks);
+    tcase_add_test(all, a_duplicate_is_high_where_the_limit_is_not_known);
     return suite;
 }
