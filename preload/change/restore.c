@@ -73,13 +73,6 @@ static bool take_number(const char *name, int *fd)
     return taken;
 }
 
-/* Returns the flags of an open file that fcntl can set. */
-static int status_flags(int fd)
-{
-    int flags = stk_sys_get_status_flags(fd);
-    return flags < 0 ? 0 : flags & (O_NONBLOCK | O_APPEND | O_ASYNC);
-}
-
 static int flag_on_exec(int fd)
 {
     return stk_sys_is_closed_on_exec(fd) ? O_CLOEXEC : 0;
@@ -153,7 +146,7 @@ static bool replace_fd(int fd, int origin, const struct stat *entry)
 
 static bool replace(const struct restoring *restoring, int fd, const struct stat *entry)
 {
-    return replace_fd(fd, open_origin(restoring, status_flags(fd)), entry);
+    return replace_fd(fd, open_origin(restoring, stk_entry_origin_flags(fd)), entry);
 }
 
 static int visit_fd(void *context, int dirfd, const char *name, const struct stat *link)
@@ -326,7 +319,7 @@ static void replace_locked(int fd, const struct stat *entry)
 {
     struct stk_entry_origin origin;
     if (stk_entry_origin_open(fd, &origin) && origin.fd >= 0) {
-        int flags = O_RDONLY | O_CLOEXEC | status_flags(fd);
+        int flags = O_RDONLY | O_CLOEXEC | stk_entry_origin_flags(fd);
         replace_fd(fd, stk_sys_openat(AT_FDCWD, origin.name, flags, 0), entry);
         stk_sys_close(origin.fd);
     }

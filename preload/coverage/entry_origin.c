@@ -79,6 +79,13 @@ bool stk_entry_origin_open(int fd, struct stk_entry_origin *origin)
     return true;
 }
 
+/* Without O_NOFOLLOW, since the origin is opened by a name that is a link. */
+int stk_entry_origin_flags(int fd)
+{
+    int flags = stk_sys_get_status_flags(fd);
+    return flags < 0 ? 0 : flags & (O_NONBLOCK | O_APPEND | O_ASYNC | O_SYNC);
+}
+
 static int open_origin_of(int fd)
 {
     char entry[STK_PATH_BYTES], path[STK_PATH_BYTES];
@@ -90,7 +97,8 @@ static int open_origin_of(int fd)
         !open_origin(cache, path, entry, STK_SAME_VERSION, &origin)) {
         return -ENOENT;
     }
-    int opened = stk_sys_openat(AT_FDCWD, origin.name, O_RDONLY | O_CLOEXEC, 0);
+    int flags = O_RDONLY | O_CLOEXEC | stk_entry_origin_flags(fd);
+    int opened = stk_sys_openat(AT_FDCWD, origin.name, flags, 0);
     stk_sys_close(origin.fd);
     return opened;
 }

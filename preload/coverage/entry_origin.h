@@ -33,9 +33,12 @@ bool stk_entry_origin_open(int fd, struct stk_entry_origin *origin);
  * is open. */
 void stk_entry_origin_release(const struct stk_entry_origin *origin, enum stk_entry_origin_use end);
 
-/* Opens for reading the origin of the entry open as `fd`, if its path still leads to the version
- * that the entry has. Returns a descriptor, which the caller closes, or -errno; -ENOENT for another
- * version. Call it outside the guard, which it takes. */
+/* Returns the flags with which the origin is opened in the place of the entry open as `fd`. */
+int stk_entry_origin_flags(int fd);
+
+/* Opens for reading, with these flags, the origin of the entry open as `fd`, if its path still
+ * leads to the version that the entry has. Returns a descriptor, which the caller closes, or
+ * -errno; -ENOENT for another version. Call it outside the guard, which it takes. */
 int stk_entry_origin_open_to_read(int fd);
 
 /* Returns true if this path may be a link that the kernel has for a descriptor: it ends in a

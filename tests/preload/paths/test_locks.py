@@ -17,7 +17,7 @@ BUSY, MINE = "busy", "mine"
 # Answers each line, "WHAT HOW", about one descriptor that is open from the start.
 LOCKER = """
 import fcntl, os, struct, sys
-fd = os.open(sys.argv[1], os.O_RDONLY)
+fd = os.open(sys.argv[1], os.O_RDONLY | os.O_SYNC | os.O_NONBLOCK)
 copy = os.dup(fd)
 os.set_inheritable(copy, True)
 os.lseek(fd, 7, os.SEEK_SET)
