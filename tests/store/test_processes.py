@@ -100,14 +100,18 @@ def test_others_fill_the_file_system(place, scratch):
 
 
 def test_little_address_space(place):
-    """A process whose map is smaller than the store misses what lies beyond it."""
+    """A process whose map is smaller than the store misses what lies beyond it, and goes on."""
     env = environment("/dev/shm/samples", "90M")
-    limited = ["prlimit", f"--as={3 << 30}", *decode(0, 100)]
-    first = run(place, limited, env)
-    assert (first["forms"], first["wrong"]) == (100, 0)
-    assert place.run(python(PROGRAMS / "cold.py", "keep", "600", "75000"), env=env).stdout == "600\n"
-    second = run(place, limited, env)
-    assert second["wrong"] == 0 and second["from_forms"] == 100
+    line = python(PROGRAMS / "little.py", 50, 160 * MB, 600, 120000)  # the map is a quarter of that
+    with subprocess.Popen(place.command(line, env), stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as little:
+        first = json.loads(little.stdout.readline())
+        assert place.run(python(PROGRAMS / "cold.py", "keep", "600", "120000"), env=env).stdout == "600\n"
+        second = json.loads(little.communicate("\n", timeout=300)[0])
+    assert little.returncode == 0 and first == {"forms": 50, "from_forms": 0, "wrong": 0}
+    assert second["decoded"]["wrong"] == second["values"]["wrong"] == 0
+    assert second["values"]["found"] < 600, "the map was as large as the store"
+    _, right = place.run(python(PROGRAMS / "cold.py", "read", "600", "120000"), env=env).stdout.split()
+    assert right == "600"
 
 
 def test_files_that_may_not_grow(place):
