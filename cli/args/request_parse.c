@@ -17,7 +17,7 @@
 #include "cli/args/samples_place.h"
 #include "cli/args/share_group.h"
 #include "cli/os/python.h"
-#include "cli/out/nearest.h"
+#include "cli/os/variables.h"
 #include "cli/out/say.h"
 #include "cli/tiers/known_stores.h"
 
@@ -234,20 +234,13 @@ static void check_environment(void)
     }
 }
 
-/* Says which variables of the environment have almost the name of an option. */
-static void say_misspelled(void)
+static void say_unknown(void *context, const char *name, const char *meant)
 {
-    for (char **entry = environ; *entry != NULL; entry++) {
-        char name[64];
-        int length = (int)strcspn(*entry, "=");
-        snprintf(name, sizeof name, "%.*s", length, *entry);
-        struct nearest nearest = nearest_to(name);
-        for (int i = 0; strncmp(name, "STOKER_", 7) == 0 && i < STK_OPTION_COUNT; i++) {
-            nearest_try(&nearest, stk_option_table[i].variable);
-        }
-        if (nearest.best != NULL && nearest.errors > 0) {
-            say("%s is no variable of Stoker's: did you mean %s?", name, nearest.best);
-        }
+    (void)context;
+    if (meant != NULL) {
+        say("%s is no variable of Stoker's: did you mean %s?", name, meant);
+    } else {
+        say("%s is no variable of Stoker's: `stoker help environment` lists them", name);
     }
 }
 
@@ -325,7 +318,7 @@ void request_parse(struct request *request, char **arguments, bool needs_command
         die_wrong("unexpected argument %s", *request->command);
     }
     check_environment();
-    say_misspelled();
+    variables_find_unknown(say_unknown, NULL);
     settle_switches(request);
     settle_samples(request);
     group_settle(request, cursor.share);

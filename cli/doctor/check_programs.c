@@ -15,6 +15,7 @@
 #include "cli/os/detached.h"
 #include "cli/os/library.h"
 #include "cli/os/python.h"
+#include "cli/os/variables.h"
 #include "cli/out/say.h"
 
 #define PATIENCE_S 60 /* the longest wait for a program's answer */
@@ -65,6 +66,26 @@ void doctor_look_at_preloads(struct doctor *doctor)
     free(list);
     if (doctor->found == before) {
         doctor_ok(doctor, "no other library");
+    }
+}
+
+/* ---- the environment ---- */
+
+static void look_at_unknown(void *context, const char *name, const char *meant)
+{
+    struct doctor *doctor = context;
+    OWNED char *fix =
+        meant != NULL ? must_format("unset %s, and set %s", name, meant)
+                      : must_format("unset %s: `stoker help environment` lists what is read", name);
+    doctor_warn(doctor, fix, "%s is no variable of Stoker's, and does nothing", name);
+}
+
+void doctor_look_at_variables(struct doctor *doctor)
+{
+    unsigned before = doctor->found;
+    variables_find_unknown(look_at_unknown, doctor);
+    if (doctor->found == before) {
+        doctor_ok(doctor, "none is misspelled");
     }
 }
 

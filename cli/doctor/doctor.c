@@ -27,6 +27,7 @@ static const struct check {
     {"libc", doctor_look_at_libc},
     {"library", doctor_look_at_library},
     {"LD_PRELOAD", doctor_look_at_preloads},
+    {"variables", doctor_look_at_variables},
     {"command", doctor_look_at_command},
     {"Python", doctor_look_at_python},
     {"decoded copies", doctor_look_at_samples},

@@ -50,6 +50,7 @@ void doctor_look_at_data(struct doctor *doctor);
 void doctor_look_at_libc(struct doctor *doctor);
 void doctor_look_at_library(struct doctor *doctor);
 void doctor_look_at_preloads(struct doctor *doctor);
+void doctor_look_at_variables(struct doctor *doctor);
 void doctor_look_at_command(struct doctor *doctor);
 void doctor_look_at_samples(struct doctor *doctor);
 void doctor_look_at_python(struct doctor *doctor);

@@ -145,6 +145,18 @@ def test_wrong_variables(refused, data, variable, value, words):
     refused(path, *words, env={variable: value})
 
 
+def test_variables_that_do_not_exist(jobs, data):
+    """Each is named once, with the one that is meant if there is one. The run goes on, and its processes say nothing."""
+    env = {"STOKER_TEIRS": "/x", "STOKER_KEEP": "on", "MY_STOKER_KEEP": "on"}
+    done = jobs.run(["cat", data / "file0000"], path=data, env=env)
+    said = " ".join(done.stderr.split())
+    assert said.count("STOKER_TEIRS is no variable of Stoker's: did you mean STOKER_TIERS?") == 1
+    assert said.count("STOKER_KEEP is no variable of Stoker's: `stoker help environment` lists them") == 1
+    assert said.count("no variable of Stoker's") == 2
+    done = jobs.preloaded(["cat", data / "file0000"], data, env=env)
+    assert done.stderr == ""
+
+
 def test_warm(refused, data, scratch):
     refused([], "nothing to fill", "stoker warm DIR", verb="warm")
     refused([data, "--no-decode"], "--no-decode", "--help", verb="warm")

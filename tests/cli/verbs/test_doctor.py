@@ -41,8 +41,8 @@ def warning(findings, check):
 def test_where_nothing_is_wrong(doctor, jobs, scratch):
     findings = doctor(scratch)
     assert {"shared memory", "control group", "descriptors", "data set", "libc", "library",
-            "LD_PRELOAD", "command", "Python", "decoded copies", "GPU"} <= set(findings)
-    for check in "shared memory", "data set", "library", "LD_PRELOAD", "command":
+            "LD_PRELOAD", "variables", "command", "Python", "decoded copies", "GPU"} <= set(findings)
+    for check in "shared memory", "data set", "library", "LD_PRELOAD", "variables", "command":
         assert all(each["ok"] for each in findings[check]), findings[check]
     assert str(jobs.build / "libstoker.so") in findings["library"][0]["text"]
     assert str(scratch) in findings["data set"][0]["text"]
@@ -105,6 +105,13 @@ def test_other_libraries_in_front(doctor):
     assert [("libm.so.6" in each["text"], each["ok"]) for each in findings["LD_PRELOAD"]] == [(True, True)]
     text, fix = warning(doctor(env={"LD_PRELOAD": "/no/such/lib.so"}), "LD_PRELOAD")
     assert "/no/such/lib.so" in text and fix == "unset LD_PRELOAD"
+
+
+def test_variables_that_do_not_exist(doctor):
+    text, fix = warning(doctor(env={"STOKER_TEIRS": "/x"}), "variables")
+    assert "STOKER_TEIRS is no variable of Stoker's" in text and fix == "unset STOKER_TEIRS, and set STOKER_TIERS"
+    text, fix = warning(doctor(env={"STOKER_KEEP": "on"}), "variables")
+    assert "STOKER_KEEP is no variable" in text and "`stoker help environment`" in fix
 
 
 def test_programs_that_cannot_be_served(doctor, scratch):
