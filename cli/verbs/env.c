@@ -2,6 +2,7 @@
  * and the options table as documentation. */
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -137,6 +138,23 @@ static void request_outside(struct request *request)
     request->command = no_command;
 }
 
+/* Says why nothing is summed up: what this shell lacks, or that nothing was opened. */
+static void say_nothing_to_sum_up(void)
+{
+    const char *preload = getenv("LD_PRELOAD");
+    const char *paths = stk_option_value(STK_OPTION_PATHS);
+    if (stk_option_value(STK_OPTION_RUN) != NULL) {
+        say("nothing to sum up: this shell is part of a `stoker run`, which sums up at its end");
+    } else if (paths == NULL) {
+        say("nothing to sum up: STOKER_PATHS is not set here. Type eval \"$(stoker env --path "
+            "DIR)\" before the job, in the job's shell");
+    } else {
+        bool loaded = preload != NULL && strstr(preload, "libstoker.so") != NULL;
+        say("nothing to sum up: no file below %s was opened since the last summary%s", paths,
+            loaded ? "" : " (LD_PRELOAD does not name libstoker.so here)");
+    }
+}
+
 /* Prints the figures of programs outside of runs, since the last time. The counters begin anew. */
 static int end(void)
 {
@@ -150,8 +168,7 @@ static int end(void)
                  stk_run_open(&session.run, path) == 0;
     stk_run_read(&session.run, &counts);
     if (!there || counts.epochs[0][STK_COUNT_OPENS] == 0) {
-        say("without `stoker run` no file below --path was opened: is LD_PRELOAD set, and "
-            "STOKER_PATHS?");
+        say_nothing_to_sum_up();
         return 0;
     }
     double since_s =

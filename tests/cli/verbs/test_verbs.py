@@ -37,7 +37,17 @@ def test_env_does_what_run_does_and_tells_it(jobs, scratch):
     assert done.stdout.split() == ["3"]
     assert "stoker: 3 opens of 1 file, 66.7% from the cache" in done.stderr
     assert "first, second, ... open of a file: 1, 1, 1" in done.stderr
-    assert "no file below --path was opened" in done.stderr.splitlines()[-1]
+    assert "(LD_PRELOAD does not name libstoker.so here)" in " ".join(done.stderr.split())
+
+
+def test_the_end_where_nothing_began(jobs, data):
+    """Each says what the shell lacks, or whose part it is."""
+    def end(*before, env=None):
+        return " ".join(jobs.place.run([*before, jobs.build / "stoker", "env", "--end"], env=env).stderr.split())
+    assert end().startswith("stoker: nothing to sum up: STOKER_PATHS is not set here. Type eval ")
+    env = {"STOKER_PATHS": data, "LD_PRELOAD": jobs.build / "libstoker.so"}
+    assert end(env=env).endswith(f"no file below {data} was opened since the last summary")
+    assert "is part of a `stoker run`" in end(jobs.build / "stoker", "run", "--path", data, "--")
 
 
 def test_env_does_what_run_does(jobs, origin, data):
