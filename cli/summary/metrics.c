@@ -112,6 +112,7 @@ const struct metric metrics_table[] = {
      TALLY(BATCHES)},
     {METRIC_BATCHES, "rows", JSON_ALONE, TALLY(ROWS)},
     {METRIC_BATCHES, "copied", JSON_ALONE, TALLY(COPIED)},
+    {METRIC_BATCHES, "pickles", JSON_ALONE, TALLY(PICKLES)},
 
     {METRIC_UPLOAD, "batches", "uploads_total", "Batches sent to GPUs by stoker.Loader.",
      TALLY(UPLOADS)},

@@ -53,5 +53,6 @@ def _growth(text):
         look, end = json.JSONDecoder().raw_decode(text)
         text, now = text[end:], look["runs"][0]["batches"]
         left = {reason: count for reason, count in now["left"].items() if count != before["left"].get(reason, 0)}
-        yield {"rows": now["rows"] - before.get("rows", 0), "slots": now["slots"] - before.get("slots", 0), "left": left}
+        grown = {name: now[name] - before.get(name, 0) for name in ("rows", "slots", "pickles")}
+        yield {**grown, "left": left}
         before = now

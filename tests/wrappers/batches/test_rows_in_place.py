@@ -80,3 +80,9 @@ def test_how_many_are_made_in_place(ran):
     _, counted = ran
     assert {case: counted[case]["rows"] for case in ROWS} == ROWS
     assert [case for case in ROWS if counted[case]["slots"] == 0 or counted[case]["left"]] == []
+
+
+def test_how_many_pickles_lie_in_slots(ran):
+    _, counted = ran
+    assert {case: counted[case]["pickles"] for case in ("of_arrays", "of_images", "chain")} == {
+        "of_arrays": 8, "of_images": 8, "chain": 0}

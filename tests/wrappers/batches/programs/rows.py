@@ -14,7 +14,7 @@ import gate
 import numpy
 import torch
 from PIL import Image
-from slots import show
+from slots import collate_arrays, show
 from torch.utils.data import DataLoader, Dataset, IterableDataset, default_collate
 from torch.utils.data._utils.collate import collate, default_collate_fn_map
 from torchvision import transforms as T
@@ -494,6 +494,20 @@ class InContainers(Pictures):
 @case
 def in_containers():
     return load(InContainers(None))
+
+
+@case
+def of_arrays():
+    """A collate function of the program's, without tensors."""
+    return load(Pictures(numpy.asarray), collate_fn=collate_arrays)
+
+
+@case
+def of_images():
+    """Images and small tensors, as they are."""
+    batches = DataLoader(Pictures(lambda image: (image.resize((200, 200)), torch.ones(3))), batch_size=8, num_workers=2,
+                         collate_fn=list)
+    return [show(numpy.asarray(image)) for batch in batches for (image, _), _ in batch]
 
 
 def main(*names):

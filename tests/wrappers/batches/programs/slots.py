@@ -11,6 +11,7 @@ import pathlib
 import pickle
 import sys
 
+import numpy
 import torch
 from torch.utils.data import DataLoader, Dataset, IterableDataset, default_collate
 
@@ -48,6 +49,11 @@ def show(what):
         return [type(what).__name__, str(what.dtype), list(what.shape), list(what.stride()),
                 what.storage_offset(), what._base is None, what.requires_grad,
                 hashlib.sha256(raw).hexdigest()]
+    if isinstance(what, numpy.ndarray):
+        return [type(what).__name__, str(what.dtype), what.shape, what.strides, str(what.flags), type(what.base).__name__,
+                hashlib.sha256(what.tobytes()).hexdigest()]
+    if isinstance(what, (bytes, bytearray)):
+        return [type(what).__name__, hashlib.sha256(what).hexdigest()]
     if isinstance(what, dict):
         return [type(what).__name__, {str(key): show(value) for key, value in what.items()}]
     if isinstance(what, (list, tuple)):
@@ -96,6 +102,22 @@ def sample_conjugate(i):
     return torch.complex(values(i), values(i + 1)).conj()
 
 
+def sample_raw(i):
+    """As webdataset has it: bytes of a file, and what belongs to them."""
+    return {"__key__": str(i), "jpg": values(i, (8000 + 5000 * i,)).numpy().tobytes(), "cls": i}
+
+
+def sample_mixed(i):
+    """Bytes and arrays beside a tensor, some small and some large."""
+    array = values(i, (30, 40 * (1 + i % 3), 3)).numpy()
+    return values(i), array, array.T, array[:, ::2], bytearray(array.tobytes()), array.astype(">f4"), [b"small", numpy.int64(i)]
+
+
+def collate_arrays(batch):
+    """As users of JAX have it: arrays in the place of tensors."""
+    return [numpy.stack([numpy.asarray(each) for each in column]) for column in zip(*batch)]
+
+
 def collate_own(batch):
     """As timm's fast_collate: a large tensor that default_collate did not make."""
     out = torch.zeros(len(batch), *LARGE, dtype=torch.uint8)
@@ -117,6 +139,8 @@ LOADERS = {
     "bfloat16": (sample_bfloat16, {}), "ragged": (sample_ragged, {}),
     "gradients": (sample_gradient, {}), "conjugates": (sample_conjugate, {}),
     "one_by_one": (sample_pair, {"batch_size": None}), "own": (sample_pair, {"collate_fn": collate_own}),
+    "raw": (sample_raw, {"batch_size": None}), "lists": (sample_mixed, {"collate_fn": list}),
+    "stacks": (sample_array, {"collate_fn": collate_arrays}),
     "views": (sample_tensor, {"collate_fn": collate_views}),
     "drawn": (sample_pair, {"shuffle": True, "prefetch_factor": 5}),
     "persistent": (sample_pair, {"persistent_workers": True}),

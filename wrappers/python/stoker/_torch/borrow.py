@@ -6,6 +6,7 @@ tensors may hold for long.
 """
 
 import os
+import pickle
 
 import torch
 
@@ -36,8 +37,18 @@ def by_value(data):
     return storage
 
 
-def lent(ring, number, offset, size, ticket):
-    """Returns a storage over `size` bytes of a slot. `ticket` fetches the descriptor of a new slot."""
+def lent(*loan):
+    """Returns a storage over the memory of a loan (_borrowed)."""
+    return over(_borrowed(*loan))
+
+
+def unpickled(*loan):
+    """Returns what is pickled in the memory of a loan, which ends with that."""
+    return pickle.loads(_borrowed(*loan))
+
+
+def _borrowed(ring, number, offset, size, ticket):
+    """Returns a buffer of `size` bytes of a slot. `ticket` fetches the descriptor of a new slot."""
     slot = _slots.get((ring, number))
     if ticket is not None:
         fd = ticket.detach()
@@ -53,7 +64,7 @@ def lent(ring, number, offset, size, ticket):
         _slots[ring, number] = slot
     if slot is None:
         raise RuntimeError("a DataLoader's batch came to a process that does not know its worker")
-    return over(slot.loan(offset, size))
+    return slot.loan(offset, size)
 
 
 def _read(fd, offset, size):
@@ -66,7 +77,7 @@ def _read(fd, offset, size):
         if count == 0:
             raise EOFError("a worker's memory ended early")
         rest = rest[count:]
-    return over(data)
+    return data
 
 
 def let_go(workers, slots=_slots):

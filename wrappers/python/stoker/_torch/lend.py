@@ -2,6 +2,9 @@
 
 Torch's queue pickles in a thread of its own. Each message is wrapped, so that this thread knows its beginning and end.
 Only in between, and only in that thread, a tensor is pickled as a slot. Pickles for other queues are torch's alone.
+
+Bytes and arrays make a message's pickle large. Such a pickle lies in a slot itself, and the queue's pipe gets the slot's
+name.
 """
 
 import os
@@ -14,6 +17,8 @@ from . import borrow
 from .tensors import bytes_of, contiguous, is_plain, over, storage_of, tensor_of
 
 SMALL = 16 << 10  # bytes that are sent by value: a slot would take at least a page, and a message as well
+
+LARGE = 32 << 10  # bytes of a pickle that are sent by the pipe
 
 PLAIN = {}  # torch's own functions
 
@@ -33,7 +38,15 @@ def begin(queue):
     util.Finalize(None, _core.ring_end, exitpriority=-100)
     put = queue.put
     queue.put = lambda message, *rest, **named: put(_Parcel(message), *rest, **named)
+    attempt(_send_by_slots, queue)
     _worker = os.getpid()
+
+
+def _send_by_slots(queue):
+    """Puts large pickles of the queue into slots. The queue's thread begins with its first message, and takes the function
+    that sends from it then."""
+    send = queue._send_bytes
+    queue._send_bytes = lambda pickled: send(attempt(_sent_by_slot, pickled) or pickled)
 
 
 # ---- messages ----
@@ -71,7 +84,7 @@ class _End:
         global _message
         message, _message = _message, None
         if message is not None:
-            attempt(message.sent)
+            attempt(message.sent, _core.BATCHES)
         return tuple, ()
 
 
@@ -86,9 +99,10 @@ class _Message:
         self.lent = []  # the slots, once for each loan
         self.new = []  # the slots that come with a ticket
 
-    def sent(self):
+    def sent(self, counter):
+        """Counts a message with slots, and closes the descriptors of new ones."""
         if self.lent:
-            _core.count(_core.BATCHES)
+            _core.count(counter)
         for slot in self.new:
             _core.ring_introduced(slot)
 
@@ -151,6 +165,38 @@ def _left(reason):
     """Counts a tensor that is left to torch. Returns None."""
     _core.count(reason)
     return None
+
+
+class _Named:
+    """Stands for a pickle that lies in a slot."""
+
+    __slots__ = ("arguments",)
+
+    def __init__(self, arguments):
+        self.arguments = arguments
+
+    def __reduce__(self):
+        return borrow.unpickled, self.arguments
+
+
+def _sent_by_slot(pickled):
+    """Returns the pickle that names a slot with this pickle, or None if the pipe is to take it. `pickled` is a memoryview of
+    bytes."""
+    piece = _core.ring_take(len(pickled)) if len(pickled) > LARGE else None
+    if piece is None:
+        return None
+    memoryview(piece)[:] = pickled
+    message = _Message()
+    arguments = message._lend(over(piece).data_ptr(), len(pickled))
+    if arguments is None:
+        return None
+    try:
+        named = reduction.ForkingPickler.dumps(_Named(arguments))
+    except Exception:
+        message.take_back()
+        raise
+    message.sent(_core.PICKLES)
+    return named
 
 
 class _Stored:
