@@ -84,5 +84,6 @@ def test_how_many_are_made_in_place(ran):
 
 def test_how_many_pickles_lie_in_slots(ran):
     _, counted = ran
-    assert {case: counted[case]["pickles"] for case in ("of_arrays", "of_images", "chain")} == {
-        "of_arrays": 8, "of_images": 8, "chain": 0}
+    slots = {case: (counted[case]["pickles"], counted[case]["slots"]) for case in
+             ("of_arrays", "of_images", "of_large_arrays", "chain")}
+    assert slots == {"of_arrays": (8, 0), "of_images": (8, 0), "of_large_arrays": (0, 64), "chain": (0, 8)}

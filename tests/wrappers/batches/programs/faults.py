@@ -8,6 +8,7 @@ import pathlib
 import sys
 import warnings
 
+import numpy
 import stoker
 import torch
 from rows import CHAIN, picture
@@ -36,6 +37,16 @@ class Stream(IterableDataset):
         return (values(i) for i in range(5))
 
 
+class Arrays(Dataset):
+    """A large array, and a large pickle."""
+
+    def __len__(self):
+        return 2
+
+    def __getitem__(self, i):
+        return numpy.full((300, 500), i, "f4"), {"bytes": bytes([i]) * 100_000}
+
+
 def share(tensor):
     """Moves it while an array lies over it, where that is memory of a worker's."""
     array = tensor.numpy() if stoker._core.borrowed_hold(tensor.data_ptr()) else None
@@ -45,7 +56,8 @@ def share(tensor):
 
 def by_a_worker():
     batches = list(DataLoader(Samples(), 2, num_workers=1, timeout=60))
-    return list(map(show, batches)), share(batches[0][0]), show(batches[0])
+    arrays = DataLoader(Arrays(), 1, collate_fn=list, num_workers=1, timeout=60)
+    return list(map(show, [*batches, *arrays])), share(batches[0][0]), show(batches[0])
 
 
 def here():
@@ -56,11 +68,11 @@ WAYS = {"by a worker": by_a_worker, "here": here}
 
 BOUNDS = {
     # Functions that torch calls in the place of its own, and functions that only call another one.
-    "collate_tensors", "timed_collate", "fetch", "reduce_tensor", "_Batch.collate", "_Batch.close", "_hold",
+    "collate_tensors", "timed_collate", "fetch", "reduce_tensor", "_reduce_array", "_Batch.collate", "_Batch.close", "_hold",
     "_Parcel.__init__", "_Parcel.__reduce__", "_Begin.__reduce__", "_End.__reduce__", "_Stored.__reduce__",
     "_keep", "_make_none", "_be_no_worker", "_copy", "_pass_of",
-    # Only these make tensors of a message.
-    "opened", "tensor", "by_value", "lent", "over", "tensor_of",
+    # Only these make a message's tensors, arrays and pickles.
+    "opened", "tensor", "by_value", "lent", "over", "tensor_of", "buffer", "unpickled",
     # Without these an array's memory would go while the array is there.
     "_memory_at", "_core.borrowed_hold", "_core.ring_hold",
     "_core.ring_end",  # it never fails

@@ -503,6 +503,13 @@ def of_arrays():
 
 
 @case
+def of_large_arrays():
+    """Each batch is one array of 864 KB, in a slot of its own."""
+    return load(Pictures(lambda image: numpy.asarray(image.resize((300, 300))).astype("f4")), batch_size=1,
+                collate_fn=collate_arrays)
+
+
+@case
 def of_images():
     """Images and small tensors, as they are."""
     batches = DataLoader(Pictures(lambda image: (image.resize((200, 200)), torch.ones(3))), batch_size=8, num_workers=2,

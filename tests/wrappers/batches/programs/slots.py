@@ -50,8 +50,8 @@ def show(what):
                 what.storage_offset(), what._base is None, what.requires_grad,
                 hashlib.sha256(raw).hexdigest()]
     if isinstance(what, numpy.ndarray):
-        return [type(what).__name__, str(what.dtype), what.shape, what.strides, str(what.flags), type(what.base).__name__,
-                hashlib.sha256(what.tobytes()).hexdigest()]
+        raw = repr(what.tolist()).encode() if what.dtype.hasobject else what.tobytes()
+        return [type(what).__name__, str(what.dtype), what.shape, what.strides, str(what.flags), hashlib.sha256(raw).hexdigest()]
     if isinstance(what, (bytes, bytearray)):
         return [type(what).__name__, hashlib.sha256(what).hexdigest()]
     if isinstance(what, dict):
@@ -110,7 +110,20 @@ def sample_raw(i):
 def sample_mixed(i):
     """Bytes and arrays beside a tensor, some small and some large."""
     array = values(i, (30, 40 * (1 + i % 3), 3)).numpy()
-    return values(i), array, array.T, array[:, ::2], bytearray(array.tobytes()), array.astype(">f4"), [b"small", numpy.int64(i)]
+    return (values(i), array, array.T, array[:, ::2], bytearray(array.tobytes()), array.astype(">f4"),
+            [b"small", numpy.int64(i)])
+
+
+def sample_large_arrays(i):
+    """Arrays that travel in slots of their own, of all kinds, and some that do not. One is there twice."""
+    array = numpy.arange(i, i + 150_000, dtype="f8").reshape(300, 500)
+    named = numpy.zeros(70_000, [("a", "i4"), ("b", ">f8")])
+    named["a"] = i
+    read_only = array.copy()
+    read_only.flags.writeable = False
+    return [array, array, array.T, array[::-1], array > 9, array.astype(">i4"), named, array.astype("M8[s]"), read_only,
+            numpy.array([str(i)] * 70_000), array[:1], array[None, :, :, None], array.view(numpy.recarray),
+            numpy.array([None, i] * 40_000), *[array + n for n in range(9)]]
 
 
 def collate_arrays(batch):
@@ -140,7 +153,7 @@ LOADERS = {
     "gradients": (sample_gradient, {}), "conjugates": (sample_conjugate, {}),
     "one_by_one": (sample_pair, {"batch_size": None}), "own": (sample_pair, {"collate_fn": collate_own}),
     "raw": (sample_raw, {"batch_size": None}), "lists": (sample_mixed, {"collate_fn": list}),
-    "stacks": (sample_array, {"collate_fn": collate_arrays}),
+    "large_arrays": (sample_large_arrays, {"batch_size": 2, "collate_fn": list}), "stacks": (sample_array, {"collate_fn": collate_arrays}),
     "views": (sample_tensor, {"collate_fn": collate_views}),
     "drawn": (sample_pair, {"shuffle": True, "prefetch_factor": 5}),
     "persistent": (sample_pair, {"persistent_workers": True}),
@@ -202,6 +215,15 @@ def kept_by_the_consumer(context):
     right = [bool((batch[j] == values(int(label))).all())
              for batch, labels in kept for j, label in enumerate(labels)]
     return len(right), all(right)
+
+
+@case
+def arrays_kept_by_the_consumer(context):
+    loader = loader_of(context, Of(sample_large_arrays, 40), batch_size=1, collate_fn=list)
+    kept = [(batch[0], batch[1], batch[4][5:]) for batch, in loader]
+    expected = map(sample_large_arrays, range(40))
+    return [array is again and bool((array == whole).all() and (part == over[5:]).all())
+            for (array, again, part), (whole, _, _, _, over, *_) in zip(kept, expected)]
 
 
 @case

@@ -38,16 +38,16 @@ def by_value(data):
 
 
 def lent(*loan):
-    """Returns a storage over the memory of a loan (_borrowed)."""
-    return over(_borrowed(*loan))
+    """Returns a storage over the memory of a loan."""
+    return over(buffer(*loan))
 
 
 def unpickled(*loan):
-    """Returns what is pickled in the memory of a loan, which ends with that."""
-    return pickle.loads(_borrowed(*loan))
+    """Returns what is pickled in the memory of a loan, which ends then."""
+    return pickle.loads(buffer(*loan))
 
 
-def _borrowed(ring, number, offset, size, ticket):
+def buffer(ring, number, offset, size, ticket):
     """Returns a buffer of `size` bytes of a slot. `ticket` fetches the descriptor of a new slot."""
     slot = _slots.get((ring, number))
     if ticket is not None:

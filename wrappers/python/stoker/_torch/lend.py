@@ -3,11 +3,14 @@
 Torch's queue pickles in a thread of its own. Each message is wrapped, so that this thread knows its beginning and end.
 Only in between, and only in that thread, a tensor is pickled as a slot. Pickles for other queues are torch's alone.
 
-Bytes and arrays make a message's pickle large. Such a pickle lies in a slot itself, and the queue's pipe gets the slot's
-name.
+A large array of NumPy is pickled as a slot, too. Bytes and smaller arrays make a message's pickle large. Such a pickle lies
+in a slot itself, and the queue's pipe gets the slot's name.
 """
 
+import copyreg
 import os
+import pickle
+import sys
 from _thread import get_ident
 from multiprocessing import reduction, util
 
@@ -17,8 +20,8 @@ from . import borrow
 from .tensors import bytes_of, contiguous, is_plain, over, storage_of, tensor_of
 
 SMALL = 16 << 10  # bytes that are sent by value: a slot would take at least a page, and a message as well
-
 LARGE = 32 << 10  # bytes of a pickle that are sent by the pipe
+LARGE_ARRAY, MOST_ARRAYS = 512 << 10, 8  # bytes, and arrays in a message: a ring has few slots
 
 PLAIN = {}  # torch's own functions
 
@@ -39,6 +42,7 @@ def begin(queue):
     put = queue.put
     queue.put = lambda message, *rest, **named: put(_Parcel(message), *rest, **named)
     attempt(_send_by_slots, queue)
+    attempt(_lend_arrays)
     _worker = os.getpid()
 
 
@@ -47,6 +51,14 @@ def _send_by_slots(queue):
     that sends from it then."""
     send = queue._send_bytes
     queue._send_bytes = lambda pickled: send(attempt(_sent_by_slot, pickled) or pickled)
+
+
+def _lend_arrays():
+    """Pickles arrays as slots, unless the program has a way of its own. NumPy's arrays need no import here: a data set with
+    arrays has done it, as has a torch that knows them."""
+    kind, registered = sys.modules["numpy"].ndarray, reduction.ForkingPickler._extra_reducers
+    if kind not in registered and kind not in copyreg.dispatch_table:
+        reduction.ForkingPickler.register(kind, _reduce_array)
 
 
 # ---- messages ----
@@ -124,6 +136,23 @@ class _Message:
         return borrow.tensor, (stored, tensor.dtype, tensor.storage_offset(), tuple(tensor.shape),
                                tensor.stride())
 
+    def reduce_array(self, array):
+        """Returns the function and arguments that an array is pickled as, or None if NumPy is to pickle it."""
+        dtype = array.dtype
+        if (array.nbytes < LARGE_ARRAY or len(self.lent) >= MOST_ARRAYS or dtype.hasobject or not dtype.isnative
+                or not array.flags.c_contiguous):
+            return None
+        loan = self.put(memoryview(array.reshape(-1).view("uint8")))
+        return loan and (type(array), (array.shape, dtype, _Stored(None, borrow.buffer, loan)))
+
+    def put(self, memory):
+        """Copies a memoryview of bytes into a slot. Returns the arguments of borrow.lent(), or None if there is no slot."""
+        piece = _core.ring_take(len(memory))
+        if piece is None:
+            return None
+        memoryview(piece)[:] = memory
+        return self._lend(over(piece).data_ptr(), len(memory))
+
     def _store(self, storage, wanted):
         """Returns the _Stored of a whole storage, or None. Tensors that share it here then share it in the main
         process."""
@@ -167,31 +196,15 @@ def _left(reason):
     return None
 
 
-class _Named:
-    """Stands for a pickle that lies in a slot."""
-
-    __slots__ = ("arguments",)
-
-    def __init__(self, arguments):
-        self.arguments = arguments
-
-    def __reduce__(self):
-        return borrow.unpickled, self.arguments
-
-
 def _sent_by_slot(pickled):
     """Returns the pickle that names a slot with this pickle, or None if the pipe is to take it. `pickled` is a memoryview of
     bytes."""
-    piece = _core.ring_take(len(pickled)) if len(pickled) > LARGE else None
-    if piece is None:
-        return None
-    memoryview(piece)[:] = pickled
     message = _Message()
-    arguments = message._lend(over(piece).data_ptr(), len(pickled))
-    if arguments is None:
+    loan = message.put(pickled) if len(pickled) > LARGE else None
+    if loan is None:
         return None
     try:
-        named = reduction.ForkingPickler.dumps(_Named(arguments))
+        named = reduction.ForkingPickler.dumps(_Stored(None, borrow.unpickled, loan))
     except Exception:
         message.take_back()
         raise
@@ -200,12 +213,12 @@ def _sent_by_slot(pickled):
 
 
 class _Stored:
-    """Stands for a storage in a message: pickled once for all tensors of the storage."""
+    """Stands for memory in a message: pickled once for all tensors of a storage."""
 
     __slots__ = ("storage", "make", "arguments")
 
     def __init__(self, storage, make, arguments):
-        self.storage = storage  # held, so that no other storage gets its address
+        self.storage = storage  # held, so that no other storage gets its address; or None
         self.make = make
         self.arguments = arguments
 
@@ -242,6 +255,15 @@ def reduce_tensor(tensor):
         if sent is not None:
             return sent
     return PLAIN["reduce_tensor"](tensor)
+
+
+def _reduce_array(array):
+    """Reduces an array for ForkingPickler."""
+    message = _message
+    sent = None
+    if message is not None and message.thread == get_ident():
+        sent = attempt(message.reduce_array, array)
+    return sent or array.__reduce_ex__(pickle.DEFAULT_PROTOCOL)
 
 
 # ---- forks: a child is no worker ----
