@@ -71,13 +71,17 @@ void doctor_look_at_preloads(struct doctor *doctor)
 
 /* ---- the environment ---- */
 
+/* One that is near no option may be the user's own. */
 static void look_at_unknown(void *context, const char *name, const char *meant)
 {
     struct doctor *doctor = context;
-    OWNED char *fix =
-        meant != NULL ? must_format("unset %s, and set %s", name, meant)
-                      : must_format("unset %s: `stoker help environment` lists what is read", name);
-    doctor_warn(doctor, fix, "%s is no variable of Stoker's, and does nothing", name);
+    if (meant != NULL) {
+        OWNED char *fix = must_format("unset %s, and set %s", name, meant);
+        doctor_warn(doctor, fix, "%s is no variable of Stoker's, and does nothing", name);
+    } else {
+        doctor_advise(doctor, "`stoker help environment` lists what is read",
+                      "%s is no variable of Stoker's, and does nothing", name);
+    }
 }
 
 void doctor_look_at_variables(struct doctor *doctor)
