@@ -4,6 +4,9 @@
 # T=name runs one test; PREFIX and DESTDIR say where to install; CC=clang compiles with clang.
 # CPPFLAGS, CFLAGS and LDFLAGS, on the command line or in the environment, come on top of ours.
 
+# Without make's own rules, none of which is used: it tries them all for each file.
+MAKEFLAGS += -r
+
 PREFIX ?= /usr/local
 SAN ?=
 T ?=
@@ -24,7 +27,9 @@ GUEST := -fPIC -fvisibility=hidden -fno-stack-protector -U_FORTIFY_SOURCE -fno-m
 # The library is optimised as a whole: after a system call the processor has forgotten where calls
 # return to, and each call less on the path of a hit is felt. Only gcc: clang would need another linker. Some gcc
 # come without the program that optimises at the link.
-LTO := $(if $(SAN),,$(if $(findstring Free Software,$(shell $(CC) --version 2>/dev/null)),$(shell CC='$(CC)' scripts/needed.sh lto)))
+# Found out where it is used first, as most starts of make compile nothing.
+LTO = $(eval LTO := $(if $(SAN),,$(if $(findstring Free Software,$(shell $(CC) --version 2>/dev/null)),$(shell \
+	CC='$(CC)' scripts/needed.sh lto))))$(LTO)
 # The user's own, of which the last word is theirs, except for what a file cannot do without: GUEST, and
 # NEEDS, which its own rules say. Never CFLAGS: from the command line it cannot be added to.
 USERS = $(CPPFLAGS) $(CFLAGS)
@@ -216,7 +221,7 @@ bench-peers: all ## measure decoding against other libraries, which it installs 
 bench-gpu: all ## on a machine with a GPU: stoker.Loader against pin_memory, timm and DALI (PYTHON= has them)
 	@bench/run.sh gpu
 
-SOURCES := $(shell find base cache preload cli decode store ring gpu wrappers tests bench -name '*.[ch]' 2>/dev/null)
+SOURCES = $(shell find base cache preload cli decode store ring gpu wrappers tests bench -name '*.[ch]' 2>/dev/null)
 
 # The command's own help (cli/help/help.c) makes the pages for man and the completions.
 manual: $(B)/stoker ## write docs/man and docs/completion.* anew

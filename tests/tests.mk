@@ -140,7 +140,7 @@ test-san-thread:
 FUZZ_TARGETS := path options mounts catalogue decode form png
 # Those of clang's libFuzzer, which brings a driver of its own.
 LIBFUZZER_TARGETS := decode form
-CLANG_FUZZER := $(wildcard $(shell clang -print-resource-dir 2>/dev/null)/lib/linux/libclang_rt.fuzzer-*)
+CLANG_FUZZER = $(wildcard $(shell clang -print-resource-dir 2>/dev/null)/lib/linux/libclang_rt.fuzzer-*)
 
 FUZZ_SHARED := tests/fuzz/fuzz.c
 fuzzers = $(addprefix $(B)/tests/fuzz-,$(1)) $(addprefix $(B)/tests/libfuzzer-,$(1))
@@ -197,19 +197,17 @@ test-fuzz: ## torn, random and foreign files and text for what reads them
 # By hand. With clang its libFuzzer looks for new ways, and keeps what it found for the next time.
 FUZZ_S = $(or $(SECONDS),600)
 WITH_CLANG := CC=clang SAN=fuzzer-no-link$(comma)address$(comma)undefined
-FUZZ_BY_HAND := $(if $(CLANG_FUZZER),$(WITH_CLANG),SAN=address$(comma)undefined)
+FUZZ_BY_HAND = $(if $(CLANG_FUZZER),$(WITH_CLANG),SAN=address$(comma)undefined)
 fuzz: ## one fuzzer by hand: make fuzz T=catalogue SECONDS=600
 	@$(MAKE) --no-print-directory $(FUZZ_BY_HAND) T=$(or $(T),catalogue) fuzz-by-hand
 
 .PHONY: test-libfuzzer fuzz-by-hand
 test-libfuzzer: ## clang's libFuzzer looks for new files and forms that break the decoder, 600 s each; with STOKER_ALL=1
-ifeq ($(CLANG_FUZZER),)
-	@echo "skipped: test-libfuzzer: no clang with libFuzzer (apt-get install clang libclang-rt-14-dev)"
-else
-	@mkdir -p build/fuzz
-	@$(foreach one,$(LIBFUZZER_TARGETS),$(MAKE) --no-print-directory fuzz T=$(one) >build/fuzz/$(one).log 2>&1 || \
-		{ tail -n 50 build/fuzz/$(one).log; exit 1; }; tail -n 1 build/fuzz/$(one).log;)
-endif
+	@$(if $(CLANG_FUZZER),$(LIBFUZZER_RUNS),echo "skipped: test-libfuzzer: no clang with libFuzzer" \
+		"(apt-get install clang libclang-rt-14-dev)")
+
+LIBFUZZER_RUNS = mkdir -p build/fuzz; $(foreach one,$(LIBFUZZER_TARGETS),$(MAKE) --no-print-directory fuzz T=$(one) \
+	>build/fuzz/$(one).log 2>&1 || { tail -n 50 build/fuzz/$(one).log; exit 1; }; tail -n 1 build/fuzz/$(one).log;)
 
 FUZZER = $(B)/tests/$(if $(findstring fuzzer,$(SAN)),libfuzzer,fuzz)-$(T)
 fuzz-by-hand: $(FUZZER)
