@@ -14,6 +14,20 @@
 
 #include "cache/catalogue/identity.h"
 
+/*
+ * Check notes each assertion that holds, for "after this point", in a file of messages. The parent
+ * reads them at the end of a test, in time that grows with their number's square. So a line is
+ * noted when it is reached first. A test is a process of its own, and begins with no line noted.
+ */
+#define _mark_point(file, line)                                                                    \
+    ({                                                                                             \
+        static _Thread_local bool unit_line_noted;                                                 \
+        if (!unit_line_noted) {                                                                    \
+            unit_line_noted = true;                                                                \
+            (_mark_point)(file, line);                                                             \
+        }                                                                                          \
+    })
+
 /* One suite for each source. */
 Suite *suite_advice(void);
 Suite *suite_lines(void);
