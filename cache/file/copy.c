@@ -49,8 +49,10 @@ static enum stk_bypass check_content(const char *buffer, ssize_t bytes, off_t of
 static enum stk_bypass write_chunk(struct stk_fill *fill, const struct stk_entry_draft *draft,
                                    const char *buffer, size_t bytes, off_t offset)
 {
-    if (!stk_entry_holds(draft) || stk_sys_pwrite_all(draft->fd, buffer, bytes, offset) != 0) {
-        return STK_BYPASS_TIER;
+    int error =
+        stk_entry_holds(draft) ? stk_sys_pwrite_all(draft->fd, buffer, bytes, offset) : -EBADF;
+    if (error != 0) {
+        return error == -EFBIG ? STK_BYPASS_LIMIT : STK_BYPASS_TIER;
     }
     if (fill->build.tier->shared->memory == 0) {
         fill->check += stk_checksum_of(buffer, bytes, (uint64_t)offset);
@@ -89,7 +91,7 @@ enum stk_bypass stk_fill_copy(struct stk_fill *fill, const struct stk_entry_draf
 {
     char *buffer = stk_buffer_take();
     if (buffer == NULL) {
-        return STK_BYPASS_TIER;
+        return STK_BYPASS_LIMIT; /* TIER would say to all processes that the tier is full */
     }
     const struct stk_origin theirs = fill->origin;
     bool large = fill->record->size > PIECE_BYTES;

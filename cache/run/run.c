@@ -11,7 +11,7 @@
 #include "base/text.h"
 #include "cache/catalogue/shared_file.h"
 
-#define MAGIC          UINT64_C(0x30322d6e75726b74) /* changes with the layout */
+#define MAGIC          UINT64_C(0x31322d6e75726b74) /* changes with the layout */
 #define COUNTERS_BYTES (544u << 10) /* with the queues, requests and transient entries */
 
 #ifndef MADV_WIPEONFORK
@@ -434,7 +434,7 @@ const char *stk_bypass_name(enum stk_bypass why)
         [STK_BYPASS_FLAGS] = "flags",         [STK_BYPASS_TIER] = "tier",
         [STK_BYPASS_CATALOGUE] = "catalogue", [STK_BYPASS_STUCK] = "stuck",
         [STK_BYPASS_LEFT] = "left",           [STK_BYPASS_DESCRIPTORS] = "descriptors",
-        [STK_BYPASS_REMOVED] = "removed",
+        [STK_BYPASS_REMOVED] = "removed",     [STK_BYPASS_LIMIT] = "limit",
     };
     return names[why];
 }

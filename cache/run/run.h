@@ -69,6 +69,7 @@ enum stk_bypass {
     STK_BYPASS_STUCK,       /* another process fills it and makes no progress */
     STK_BYPASS_LEFT,        /* files are not wanted here: STOKER_FILES=off */
     STK_BYPASS_REMOVED,     /* a big file lost its name while it was finished */
+    STK_BYPASS_LIMIT,       /* the process may have no more addresses, or write no such file */
     STK_BYPASS_KINDS
 };
 

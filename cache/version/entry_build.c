@@ -72,7 +72,9 @@ static enum stk_bypass reserve_excess(struct stk_entry_build *build,
 static enum stk_bypass why_not_begun(const struct stk_tier *tier, int error)
 {
     stk_budget_note_error(&tier->shared->budget, error);
-    return error == -EMFILE || error == -ENFILE ? STK_BYPASS_DESCRIPTORS : STK_BYPASS_TIER;
+    return error == -EMFILE || error == -ENFILE ? STK_BYPASS_DESCRIPTORS
+           : error == -EFBIG                    ? STK_BYPASS_LIMIT
+                                                : STK_BYPASS_TIER;
 }
 
 /* ---- the entry ---- */

@@ -18,9 +18,12 @@ const char *const bypassed_meanings[STK_BYPASS_KINDS] = {
     [STK_BYPASS_FLAGS] = "opened with flags that want the original itself",
     [STK_BYPASS_TIER] = "the tier was full or failed",
     [STK_BYPASS_DESCRIPTORS] = "the process had no descriptor left to fill with",
-    [STK_BYPASS_CATALOGUE] = "no room in the index of the cache, or it was removed",
+    [STK_BYPASS_CATALOGUE] =
+        "no room in the index of the cache, a limit of the process on it, or it was removed",
     [STK_BYPASS_STUCK] = "another process was stuck filling it",
     [STK_BYPASS_REMOVED] = "removed or replaced while being read",
+    [STK_BYPASS_LIMIT] =
+        "the process had no memory left to fill with, or may write no file of this size",
     [STK_BYPASS_LEFT] = "to the kernel's page cache, as STOKER_FILES=off or --auto say",
 };
 
@@ -31,7 +34,9 @@ const char *const bypassed_settings[STK_BYPASS_KINDS] = {
     [STK_BYPASS_MEMORY] = "--tier on a disk",
     [STK_BYPASS_TIER] = "--tier DIR:SIZE",
     [STK_BYPASS_DESCRIPTORS] = "a higher limit: ulimit -n",
-    [STK_BYPASS_CATALOGUE] = "more room in /dev/shm, or a larger --tier DIR:SIZE",
+    [STK_BYPASS_CATALOGUE] =
+        "more room in /dev/shm, a larger --tier DIR:SIZE, or higher limits: ulimit -v, ulimit -f",
+    [STK_BYPASS_LIMIT] = "higher limits: ulimit -v, ulimit -f",
 };
 
 const char *bypassed_key(enum stk_bypass why)

@@ -172,3 +172,4 @@ def test_a_limit_on_the_size_of_files_ends_no_program(jobs, origin, tier, kib, a
         ran = jobs.run(command, path=mount, tier=tier)
         assert ran.stdout == ""
         assert (ran.hits > 0) == (kib == 1000000)
+        assert set(ran.bypassed) == (set() if kib == 1000000 else {"limit"})

@@ -317,6 +317,29 @@ def test_the_summary_does_not_wait_for_what_the_command_left_running(jobs, data)
     assert out.endswith("end\n")
 
 
+def test_a_process_without_memory_is_told_so(jobs, data):
+    """The tier is not to blame: another process fills it at that moment."""
+    script = """
+import os, resource, sys
+os.stat(sys.argv[1])
+with open("/proc/self/statm") as file:
+    mapped = int(file.read().split()[0]) * resource.getpagesize()
+resource.setrlimit(resource.RLIMIT_AS, (mapped, mapped))
+os.close(os.open(sys.argv[1], os.O_RDONLY))
+"""
+    line = f'"{sys.executable}" -S -c "$0" {data}/file0000 && cat {data}/file0001 {data}/file0001'
+    ran = jobs.run(["sh", "-c", line, script], path=data)
+    assert ran.bypassed == {"limit": 1} and ran.hits == 1
+    assert "no memory left to fill with" in ran.said
+    assert "ulimit -v" in ran.said and "name a larger place" not in ran.said
+
+
+def test_a_limit_that_keeps_the_index_from_growing_is_named(jobs, data):
+    ran = jobs.run(["bash", "-c", f"ulimit -f 10; cat {data}/file0000"], path=data)
+    assert ran.bypassed == {"catalogue": 1}
+    assert "or higher limits: ulimit -v, ulimit -f" in ran.said
+
+
 def test_epochs_beyond_those_counted(jobs, data):
     ran = jobs.run(reading([data / "file0000"], 300), path=data)
     assert ran.opens == 300 and ran.hits == 299
