@@ -441,6 +441,26 @@ LEFT_OPEN = """
 """
 
 
+NO_THREAD = """
+    import resource, sys
+    from stoker._feed import Feed
+    with open("/proc/self/statm") as file:
+        mapped = int(file.read().split()[0]) * resource.getpagesize()
+    resource.setrlimit(resource.RLIMIT_AS, (mapped, mapped))
+    try:
+        next(iter(Feed(sys.argv[1:], batch_size=1)))
+    except RuntimeError as error:
+        print(error)
+"""
+
+
+def test_a_process_that_may_start_no_thread(jpegs):
+    """Python's threading says it in these words."""
+    with started(NO_THREAD, jpegs[0]) as process:
+        out, err = process.communicate(timeout=PATIENCE_S)
+        assert (process.returncode, out) == (0, "can't start new thread\n"), err
+
+
 def test_the_end_of_a_process(jpegs):
     """The program ends with passes that are still open."""
     with started(LEFT_OPEN, *jpegs[:8]) as process:

@@ -99,8 +99,20 @@ static PyMethodDef py_pool_methods[] = {
 OBJECT_SPEC(feed_thread_pool_spec, "ThreadPool", struct py_thread_pool,
             {Py_tp_dealloc, free_py_pool}, {Py_tp_methods, py_pool_methods});
 
+/* Sets the error for a pool without a thread: that of Python's threading if the system gives
+ * none. */
+static PyObject *set_error(int error)
+{
+    if (error == EAGAIN) {
+        PyErr_SetString(PyExc_RuntimeError, "can't start new thread");
+        return NULL;
+    }
+    errno = error;
+    return PyErr_SetFromErrno(PyExc_OSError);
+}
+
 /* feed_thread_pool(threads, at_once = threads): a ThreadPool of so many, or as many as can be had,
- * of which `at_once` decode; OSError: of none. */
+ * of which `at_once` decode; RuntimeError: of none. */
 PyObject *core_feed_thread_pool(PyObject *module, PyObject *arguments)
 {
     uint32_t threads, at_once = MOST_THREADS;
@@ -119,8 +131,7 @@ PyObject *core_feed_thread_pool(PyObject *module, PyObject *arguments)
     py_pool->pool = thread_pool_new(threads, at_once, &error);
     if (py_pool->pool == NULL) {
         Py_DECREF((PyObject *)py_pool);
-        errno = -error;
-        return PyErr_SetFromErrno(PyExc_OSError);
+        return set_error(-error);
     }
     return (PyObject *)py_pool;
 }
