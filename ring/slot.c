@@ -135,6 +135,22 @@ void stk_slot_unmap(struct stk_slot *slot)
     *slot = (struct stk_slot){0};
 }
 
+void *stk_slot_map_own(const struct stk_slot *slot, int fd)
+{
+    return stk_sys_mmap(tail_of(slot->bytes), PROT_READ | PROT_WRITE, MAP_PRIVATE, fd, 0);
+}
+
+void stk_slot_unmap_own(const struct stk_slot *slot, void *own)
+{
+    stk_sys_munmap(own, tail_of(slot->bytes));
+}
+
+/* The system drops no pages that the program has locked. */
+bool stk_slot_renew_own(const struct stk_slot *slot, void *own)
+{
+    return stk_sys_madvise(own, tail_of(slot->bytes), MADV_DONTNEED) == 0;
+}
+
 bool stk_slot_covers(const struct stk_slot *slot, const void *address)
 {
     uintptr_t wanted = (uintptr_t)address, begin = (uintptr_t)slot->memory;

@@ -49,6 +49,14 @@ int stk_slot_make(struct stk_slot *out, size_t bytes, struct stk_slot_name name)
 int stk_slot_map(struct stk_slot *out, int fd);
 void stk_slot_unmap(struct stk_slot *slot);
 
+/* Maps the slot's memory once more, so that what this process and its children write there stays
+ * their own. Returns it, or NULL. */
+void *stk_slot_map_own(const struct stk_slot *slot, int fd);
+void stk_slot_unmap_own(const struct stk_slot *slot, void *own);
+/* Drops what was written there: it is the slot's memory again. Returns false if it cannot be
+ * dropped. */
+bool stk_slot_renew_own(const struct stk_slot *slot, void *own);
+
 /* Returns true if the address lies in the slot's memory; false for a slot that is not mapped. */
 bool stk_slot_covers(const struct stk_slot *slot, const void *address);
 

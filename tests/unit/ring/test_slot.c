@@ -92,6 +92,25 @@ START_TEST(outlives_whoever_made_it)
 }
 END_TEST
 
+START_TEST(may_be_mapped_as_this_processs_own)
+{
+    struct stk_slot ours, theirs;
+    int fd = stk_slot_make(&ours, BYTES, name);
+    ck_assert_int_eq(stk_slot_map(&theirs, fd), 0);
+    unsigned char *own = stk_slot_map_own(&theirs, fd);
+    ck_assert_ptr_nonnull(own);
+    memset(ours.memory, 1, ours.bytes);
+    ck_assert_int_eq(own[BYTES - 1], 1);
+    own[0] = 7;
+    ck_assert_int_eq(ours.memory[0], 1);
+    ck_assert_int_eq(theirs.memory[0], 1);
+    memset(ours.memory, 2, ours.bytes); /* the next batch */
+    ck_assert(stk_slot_renew_own(&theirs, own));
+    ck_assert_int_eq(own[0], 2);
+    stk_slot_unmap_own(&theirs, own);
+}
+END_TEST
+
 /* Returns the blocks of a slot's file; -1: no process has such a file mapped. */
 static long blocks_of(int fd)
 {
@@ -178,6 +197,7 @@ Suite *suite_slot(void)
     tcase_add_test(words, is_lent_and_given_back);
     tcase_add_test(words, marks_are_seen_by_both);
     tcase_add_test(words, outlives_whoever_made_it);
+    tcase_add_test(words, may_be_mapped_as_this_processs_own);
     TCase *memory = unit_case(suite, "slot_memory");
     tcase_add_test(memory, gives_its_memory_back_when_told_to);
     tcase_add_test(memory, needs_no_room_in_shared_memory);

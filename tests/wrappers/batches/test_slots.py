@@ -27,7 +27,7 @@ def test_batches_are_the_same(seen, expected):
 def test_nothing_that_is_kept_changes(seen):
     count, right = seen["kept_by_the_consumer"]
     assert (count, right) == (300, True)
-    for name in ("arrays_kept_by_the_consumer", "kept_by_the_data_set", "kept_by_the_collate_function"):
+    for name in ("arrays_kept_by_the_consumer", "arrays_changed_by_a_child", "kept_by_the_data_set", "kept_by_the_collate_function"):
         assert all(seen.get(name, [])), name
     assert seen.get("views_outlive_the_batch", True)
 

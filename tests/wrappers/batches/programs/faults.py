@@ -72,7 +72,7 @@ BOUNDS = {
     "_Parcel.__init__", "_Parcel.__reduce__", "_Begin.__reduce__", "_End.__reduce__", "_Stored.__reduce__",
     "_keep", "_make_none", "_be_no_worker", "_copy", "_pass_of",
     # Only these make a message's tensors, arrays and pickles.
-    "opened", "tensor", "by_value", "lent", "over", "tensor_of", "buffer", "unpickled",
+    "opened", "tensor", "by_value", "lent", "over", "tensor_of", "buffer", "own_buffer", "unpickled",
     # Without these an array's memory would go while the array is there.
     "_memory_at", "_core.borrowed_hold", "_core.ring_hold",
     "_core.ring_end",  # it never fails

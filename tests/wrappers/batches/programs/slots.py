@@ -227,6 +227,23 @@ def arrays_kept_by_the_consumer(context):
 
 
 @case
+def arrays_changed_by_a_child(context):
+    """A child of fork changes its arrays, the parent changes its own, and their memory is used again."""
+    loader = loader_of(context, Of(sample_large_arrays, 40), num_workers=1, batch_size=1, collate_fn=list)
+    seen = []
+    for i, ((_, _, _, _, _, _, _, _, _, _, _, _, _, _, array, *_),) in enumerate(loader):
+        if i % 10 == 0:
+            child = os.fork()
+            if child == 0:
+                array += 100
+                os._exit(int(array[0, 0] != i + 100))
+            seen.append(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0)
+        seen.append(bool((array == sample_large_arrays(i)[14]).all()))
+        array += 1000
+    return seen
+
+
+@case
 def views_outlive_the_batch(context):
     loader = loader_of(context, Of(sample_pair, 200))
     views = [batch[1:3, :, ::2].numpy() for batch, _ in loader]

@@ -60,9 +60,9 @@ class Slots:
         memory[:SIZE] = torch.from_numpy(batch_of(i)).flatten()
         slot, ring, number, offset, fd = _core.ring_lend(memory.data_ptr())
         if fd >= 0:
-            self.borrowed[ring, number] = _core.borrow(fd)
+            self.borrowed[ring, number] = _core.borrow(fd, False)
             _core.ring_introduced(slot)
-        loan = self.borrowed[ring, number].loan(offset, SIZE)
+        loan = self.borrowed[ring, number].loan(offset, SIZE, False)
         for name in [name for name, slot in self.borrowed.items() if slot.is_over()]:
             del self.borrowed[name]
         made = tensor_of(over(loan), torch.uint8, 0, SHAPE, (SIZE // IMAGES, SIDES[1] * 3, 3, 1))

@@ -11,8 +11,9 @@
 /* A worker's slot, mapped here for as long as the object, or a loan of it, is there. */
 struct borrowed {
     PyObject_HEAD struct stk_slot slot;
-    unsigned loans; /* of this process */
-    unsigned holds; /* of these, holds of this process, which no message lent */
+    unsigned loans;     /* of this process */
+    unsigned holds;     /* of these, holds of this process, which no message lent */
+    unsigned char *own; /* the memory where writes stay this process's own, or NULL */
     struct region region;
 };
 
@@ -25,13 +26,23 @@ struct loan {
     struct borrowed *from;
     unsigned char *memory;
     Py_ssize_t bytes;
+    bool own; /* it lies where writes stay this process's own */
 };
 
 /* ---- ends ---- */
 
+static void unmap_own(struct borrowed *borrowed)
+{
+    if (borrowed->own != NULL) {
+        stk_slot_unmap_own(&borrowed->slot, borrowed->own);
+        borrowed->own = NULL;
+    }
+}
+
 static void unmap(struct borrowed *borrowed)
 {
     region_end(&borrowed->region);
+    unmap_own(borrowed);
     stk_slot_unmap(&borrowed->slot);
 }
 
@@ -42,6 +53,9 @@ static void unmap(struct borrowed *borrowed)
 static void end_loan(struct loan *loan)
 {
     struct borrowed *from = loan->from;
+    if (loan->own && !stk_slot_renew_own(&from->slot, from->own)) {
+        unmap_own(from);
+    }
     bool own = loan->borrower == stk_sys_getpid(), held = loan->borrower == NOBODY;
     uint32_t left = own ? stk_slot_give_back(&from->slot) : stk_slot_times_lent(&from->slot);
     bool over = held || own ? left == 0 && stk_slot_has(&from->slot, STK_SLOT_OVER) : true;
@@ -98,20 +112,30 @@ static PyObject *make_loan(PyObject *module, struct borrowed *from, pid_t borrow
     return (PyObject *)loan;
 }
 
-/* slot.loan(offset, bytes): what a message lent. */
+/* slot.loan(offset, bytes, own): what a message lent. With `own`, what is written there stays this
+ * process's own, and no other loan of the slot may be there; None: this slot is not mapped so. */
 static PyObject *borrowed_loan(PyObject *self, PyObject *arguments)
 {
     struct borrowed *from = (struct borrowed *)self;
     Py_ssize_t offset, bytes;
-    if (!PyArg_ParseTuple(arguments, "nn", &offset, &bytes)) {
+    int own;
+    if (!PyArg_ParseTuple(arguments, "nnp", &offset, &bytes, &own)) {
         return NULL;
     }
     size_t all = from->slot.memory == NULL ? 0 : from->slot.bytes;
     if (offset < 0 || bytes <= 0 || (size_t)offset > all || (size_t)bytes > all - (size_t)offset) {
         return PyErr_Format(PyExc_ValueError, "no part of this slot");
     }
-    return make_loan(PyType_GetModule(Py_TYPE(self)), from, stk_sys_getpid(),
-                     from->slot.memory + offset, bytes);
+    if (own && from->own == NULL) {
+        Py_RETURN_NONE;
+    }
+    unsigned char *memory = own ? from->own : from->slot.memory;
+    PyObject *loan =
+        make_loan(PyType_GetModule(Py_TYPE(self)), from, stk_sys_getpid(), memory + offset, bytes);
+    if (loan != NULL) {
+        ((struct loan *)loan)->own = own;
+    }
+    return loan;
 }
 
 /* borrowed_hold(address): has the slot in which it lies stay as it is, and mapped, as long as the
@@ -180,11 +204,12 @@ static PyMethodDef borrowed_methods[] = {
 OBJECT_SPEC(borrow_slot_spec, "Slot", struct borrowed, {Py_tp_dealloc, free_borrowed},
             {Py_tp_methods, borrowed_methods});
 
-/* borrow(fd): the slot behind a descriptor, which stays the caller's; OSError. */
-PyObject *core_borrow(PyObject *module, PyObject *object)
+/* borrow(fd, own): the slot behind a descriptor, which stays the caller's; OSError. With `own`, it
+ * is mapped for loans of that kind, too. */
+PyObject *core_borrow(PyObject *module, PyObject *arguments)
 {
-    int fd = (int)PyLong_AsLong(object);
-    if (PyErr_Occurred() != NULL) {
+    int fd, own;
+    if (!PyArg_ParseTuple(arguments, "ip", &fd, &own)) {
         return NULL;
     }
     struct borrowed *borrowed = (struct borrowed *)object_new(module, "Slot");
@@ -195,6 +220,7 @@ PyObject *core_borrow(PyObject *module, PyObject *object)
         return NULL;
     }
     if (borrowed != NULL) {
+        borrowed->own = own ? stk_slot_map_own(&borrowed->slot, fd) : NULL;
         borrowed->region.slot = borrowed;
         region_begin(&borrowed->region, borrowed->slot.memory, borrowed->slot.bytes);
     }

@@ -47,13 +47,18 @@ def unpickled(*loan):
     return pickle.loads(buffer(*loan))
 
 
-def buffer(ring, number, offset, size, ticket):
+def own_buffer(*loan):
+    """Returns a buffer for an array. As in other arrays, what a child of this process writes stays the child's own."""
+    return buffer(*loan, own=True)
+
+
+def buffer(ring, number, offset, size, ticket, own=False):
     """Returns a buffer of `size` bytes of a slot. `ticket` fetches the descriptor of a new slot."""
     slot = _slots.get((ring, number))
     if ticket is not None:
         fd = ticket.detach()
         try:
-            slot = _core.borrow(fd)
+            slot = _core.borrow(fd, own)
         except Exception as error:
             if not is_own(error):
                 raise
@@ -64,7 +69,9 @@ def buffer(ring, number, offset, size, ticket):
         _slots[ring, number] = slot
     if slot is None:
         raise RuntimeError("a DataLoader's batch came to a process that does not know its worker")
-    return slot.loan(offset, size)
+    if own:
+        return slot.loan(offset, size, True) or bytearray(slot.loan(offset, size, False))
+    return slot.loan(offset, size, False)
 
 
 def _read(fd, offset, size):

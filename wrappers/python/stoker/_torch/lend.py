@@ -143,7 +143,7 @@ class _Message:
                 or not array.flags.c_contiguous):
             return None
         loan = self.put(memoryview(array.reshape(-1).view("uint8")))
-        return loan and (type(array), (array.shape, dtype, _Stored(None, borrow.buffer, loan)))
+        return loan and (type(array), (array.shape, dtype, _Stored(None, borrow.own_buffer, loan)))
 
     def put(self, memory):
         """Copies a memoryview of bytes into a slot. Returns the arguments of borrow.lent(), or None if there is no slot."""
