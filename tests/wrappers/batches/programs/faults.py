@@ -69,10 +69,9 @@ WAYS = {"by a worker": by_a_worker, "here": here}
 BOUNDS = {
     # Functions that torch calls in the place of its own, and functions that only call another one.
     "collate_tensors", "timed_collate", "fetch", "reduce_tensor", "_reduce_array", "_Batch.collate", "_Batch.close", "_hold",
-    "_Parcel.__init__", "_Parcel.__reduce__", "_Begin.__reduce__", "_End.__reduce__", "_Stored.__reduce__",
-    "_keep", "_make_none", "_be_no_worker", "_copy", "_pass_of",
+    "_Stored.__reduce__", "_keep", "_make_none", "_be_no_worker", "_copy", "_pass_of",
     # Only these make a message's tensors, arrays and pickles.
-    "opened", "tensor", "by_value", "lent", "over", "tensor_of", "buffer", "own_buffer", "unpickled",
+    "tensor", "by_value", "lent", "over", "tensor_of", "buffer", "own_buffer", "unpickled",
     # Without these an array's memory would go while the array is there.
     "_memory_at", "_core.borrowed_hold", "_core.ring_hold",
     "_core.ring_end",  # it never fails

@@ -1,7 +1,7 @@
 """A worker's side: its messages to the main process name slots in the place of tensors.
 
-Torch's queue pickles in a thread of its own. Each message is wrapped, so that this thread knows its beginning and end.
-Only in between, and only in that thread, a tensor is pickled as a slot. Pickles for other queues are torch's alone.
+The queue to the main process pickles in a thread of its own. Only in that thread a tensor is pickled as a slot. All that
+the thread pickles between two calls of the function that sends is one message. Pickles for other queues are torch's alone.
 
 A large array of NumPy is pickled as a slot, too. Bytes and smaller arrays make a message's pickle large. Such a pickle lies
 in a slot itself, and the queue's pipe gets the slot's name.
@@ -26,7 +26,8 @@ LARGE_ARRAY, MOST_ARRAYS = 512 << 10, 8  # bytes, and arrays in a message: a rin
 PLAIN = {}  # torch's own functions
 
 _worker = None  # the process that has a ring: this one, or the one it was forked from
-_message = None  # the message that is being pickled
+_queue = None  # the worker's queue to its main process
+_message = None  # the message that is being pickled, if it has slots
 
 
 def is_worker():
@@ -34,23 +35,24 @@ def is_worker():
 
 
 def begin(queue):
-    """Makes this process a worker that sends to its main process by this queue."""
-    global _worker
+    """Makes this process a worker that sends to its main process by this queue. The queue's thread begins with its first
+    message, and takes these functions from it then."""
+    global _worker, _queue
+    send, failed = queue._send_bytes, queue._on_queue_feeder_error
     _core.ring_begin(int.from_bytes(os.urandom(8), "little"))
     # After the queue's thread has ended, which is at -5.
     util.Finalize(None, _core.ring_end, exitpriority=-100)
-    put = queue.put
-    queue.put = lambda message, *rest, **named: put(_Parcel(message), *rest, **named)
-    attempt(_send_by_slots, queue)
     attempt(_lend_arrays)
-    _worker = os.getpid()
 
+    def _send_bytes(pickled):
+        return send(attempt(_sent, pickled) or pickled)
 
-def _send_by_slots(queue):
-    """Puts large pickles of the queue into slots. The queue's thread begins with its first message, and takes the function
-    that sends from it then."""
-    send = queue._send_bytes
-    queue._send_bytes = lambda pickled: send(attempt(_sent_by_slot, pickled) or pickled)
+    def _on_queue_feeder_error(error, message):
+        attempt(_take_back)
+        return failed(error, message)
+
+    queue._send_bytes, queue._on_queue_feeder_error = _send_bytes, _on_queue_feeder_error
+    _worker, _queue = os.getpid(), queue
 
 
 def _lend_arrays():
@@ -63,50 +65,40 @@ def _lend_arrays():
 
 # ---- messages ----
 
-class _Parcel:
-    """A message. Its parts are pickled in this order. An error would lose it: what fails here leaves its tensors to
-    torch."""
-
-    __slots__ = ("message",)
-
-    def __init__(self, message):
-        self.message = message
-
-    def __reduce__(self):
-        return borrow.opened, (_Begin(), self.message, _End())
+def _current():
+    """Returns the message that this thread is pickling, or None in any other thread than the queue's."""
+    global _message
+    thread = _queue and _queue._thread
+    if thread is None or thread.ident != get_ident():
+        return None
+    if _message is None:
+        _message = _Message()
+    return _message
 
 
-class _Begin:
-    def __reduce__(self):
-        global _message
-        unsent, _message = _message, None
-        _message = attempt(_begun, unsent)
-        return tuple, ()
+def _sent(pickled):
+    """Ends the message that was pickled. Returns the pickle that the pipe is to take in its place, or None."""
+    global _message
+    message, _message = _message, None
+    if message is not None:
+        message.sent(_core.BATCHES)
+    return _sent_by_slot(pickled) if len(pickled) > LARGE else None
 
 
-def _begun(unsent):
-    """Returns a new _Message. The one before was not sent if it is there still."""
-    if unsent is not None:
-        unsent.take_back()
-    return _Message()
-
-
-class _End:
-    def __reduce__(self):
-        global _message
-        message, _message = _message, None
-        if message is not None:
-            attempt(message.sent, _core.BATCHES)
-        return tuple, ()
+def _take_back():
+    """Ends a message that could not be pickled."""
+    global _message
+    message, _message = _message, None
+    if message is not None:
+        message.take_back()
 
 
 class _Message:
     """The slots of one message."""
 
-    __slots__ = ("thread", "stored", "lent", "new")
+    __slots__ = ("stored", "lent", "new")
 
     def __init__(self):
-        self.thread = get_ident()
         self.stored = {}  # {a storage's address: its _Stored, once for all its tensors}
         self.lent = []  # the slots, once for each loan
         self.new = []  # the slots that come with a ticket
@@ -200,7 +192,7 @@ def _sent_by_slot(pickled):
     """Returns the pickle that names a slot with this pickle, or None if the pipe is to take it. `pickled` is a memoryview of
     bytes."""
     message = _Message()
-    loan = message.put(pickled) if len(pickled) > LARGE else None
+    loan = message.put(pickled)
     if loan is None:
         return None
     try:
@@ -246,8 +238,8 @@ def empty(dtype, shape, size):
 
 def reduce_tensor(tensor):
     """Reduces a tensor for ForkingPickler, in the place of torch's own function."""
-    message = _message
-    if message is not None and message.thread == get_ident():
+    message, sent = attempt(_current), None
+    if message is not None:
         try:
             sent = message.reduce(tensor)
         except Exception:  # torch will say what is wrong with it
@@ -259,18 +251,16 @@ def reduce_tensor(tensor):
 
 def _reduce_array(array):
     """Reduces an array for ForkingPickler."""
-    message = _message
-    sent = None
-    if message is not None and message.thread == get_ident():
-        sent = attempt(message.reduce_array, array)
+    message = attempt(_current)
+    sent = None if message is None else attempt(message.reduce_array, array)
     return sent or array.__reduce_ex__(pickle.DEFAULT_PROTOCOL)
 
 
 # ---- forks: a child is no worker ----
 
 def _be_no_worker():
-    global _worker, _message
-    _worker = _message = None
+    global _worker, _queue, _message
+    _worker = _queue = _message = None
 
 
 def heed_forks():
