@@ -4,9 +4,12 @@
     batch_script.py KIND DIRECTORY WORKERS
 
 For each line of its standard input it goes through the data once, and prints the images, the seconds,
-and the seconds of this process's own processor time. KIND is `float64` or `float256` (ImageFolder,
-RandomResizedCrop(224), flip, tensor, normalise; in batches of so many), `bytes256` (the same as bytes,
-collated as timm does it) or `small512` (32 x 32 out of memory). It knows nothing of Stoker.
+and the seconds of this process's own processor time. It knows nothing of Stoker. KIND is one of these:
+
+- `float64`, `float256`: ImageFolder, RandomResizedCrop(224), flip, tensor, normalise; in batches of so many
+- `arrays64`: the same, but stacked as arrays of NumPy, for JAX
+- `bytes256`: the same as bytes, collated as timm does it
+- `small512`: 32 x 32 out of memory
 """
 
 import sys
@@ -45,14 +48,21 @@ def collate_bytes(batch):
     return images, torch.tensor([target for _, target in batch])
 
 
+def collate_arrays(batch):
+    return [numpy.stack([numpy.asarray(each) for each in column]) for column in zip(*batch)]
+
+
+# The ends of the pipeline and the functions that collate, for all but one kind.
+KINDS = {"float": (END, None), "arrays": (END, collate_arrays), "bytes": ([as_array], collate_bytes)}
+
+
 def make_loader(kind, directory, workers):
-    size = int(kind.lstrip("abcdefghijklmnopqrstuvwxyz"))
-    dataset, collate = None, None
-    if kind.startswith("small"):
+    name = kind.rstrip("0123456789")
+    size, collate = int(kind[len(name):]), None
+    if name == "small":
         dataset = Small()
     else:
-        end = [as_array] if kind.startswith("bytes") else END
-        collate = collate_bytes if kind.startswith("bytes") else None
+        end, collate = KINDS[name]
         dataset = datasets.ImageFolder(directory, transforms.Compose(GEOMETRY + end))
     return torch.utils.data.DataLoader(dataset, size, shuffle=True, num_workers=workers,
                                        collate_fn=collate, persistent_workers=True)

@@ -15,6 +15,7 @@ SCRIPT = os.path.join(ground.REPOSITORY, "bench/scripts", "batch_script.py")
 IMAGES = 300
 KINDS = (("float64", "224 x 224 float, batch 64", 4.5, 1.5),
          ("float256", "224 x 224 float, batch 256", 4.5, 1.5),
+         ("arrays64", "224 x 224 float, stacked by NumPy, batch 64", None, 1.0),
          ("bytes256", "224 x 224 bytes, own collate_fn, batch 256", None, 1.0),
          ("small512", "32 x 32 float out of memory, batch 512", 1.0, 1.0))
 MANY = () if QUICK else (8, 16)  # workers, for the first kind; all kinds have 2
