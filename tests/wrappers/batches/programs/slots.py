@@ -4,6 +4,7 @@
 """
 
 import collections
+import copyreg
 import hashlib
 import json
 import os
@@ -126,6 +127,10 @@ def sample_large_arrays(i):
             numpy.array([None, i] * 40_000), *[array + n for n in range(9)]]
 
 
+def register(worker):
+    copyreg.pickle(numpy.ndarray, lambda array: (str, (repr(array.shape),)))
+
+
 def collate_arrays(batch):
     """As users of JAX have it: arrays in the place of tensors."""
     return [numpy.stack([numpy.asarray(each) for each in column]) for column in zip(*batch)]
@@ -154,6 +159,7 @@ LOADERS = {
     "one_by_one": (sample_pair, {"batch_size": None}), "own": (sample_pair, {"collate_fn": collate_own}),
     "raw": (sample_raw, {"batch_size": None}), "lists": (sample_mixed, {"collate_fn": list}),
     "large_arrays": (sample_large_arrays, {"batch_size": 2, "collate_fn": list}), "stacks": (sample_array, {"collate_fn": collate_arrays}),
+    "registered": (sample_large_arrays, {"batch_size": 1, "collate_fn": list, "worker_init_fn": register}),
     "views": (sample_tensor, {"collate_fn": collate_views}),
     "drawn": (sample_pair, {"shuffle": True, "prefetch_factor": 5}),
     "persistent": (sample_pair, {"persistent_workers": True}),

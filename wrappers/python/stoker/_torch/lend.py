@@ -250,7 +250,10 @@ def reduce_tensor(tensor):
 
 
 def _reduce_array(array):
-    """Reduces an array for ForkingPickler."""
+    """Reduces an array for ForkingPickler. The program may have got a way of its own since."""
+    registered = copyreg.dispatch_table.get(type(array))
+    if registered is not None:
+        return registered(array)
     message = attempt(_current)
     sent = None if message is None else attempt(message.reduce_array, array)
     return sent or array.__reduce_ex__(pickle.DEFAULT_PROTOCOL)
