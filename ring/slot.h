@@ -34,8 +34,9 @@ struct stk_slot_name {
 };
 
 enum stk_slot_mark {
-    STK_SLOT_KEPT = 1, /* an unknown process may read it: never to be written again */
-    STK_SLOT_OVER = 2, /* the worker has dropped it: it will not be lent again */
+    STK_SLOT_KEPT = 1,   /* an unknown process may read it: never to be written again */
+    STK_SLOT_OVER = 2,   /* the worker has dropped it: it will not be lent again */
+    STK_SLOT_MAPPED = 4, /* the receiver has mapped it without a ticket: a message may name it */
 };
 
 /*

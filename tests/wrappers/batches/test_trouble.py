@@ -5,6 +5,7 @@ import re
 import signal
 
 import pytest
+from direct import say
 
 from jobs import wait_until_gone
 from slices import ALL
@@ -55,3 +56,8 @@ def test_large_batches_in_a_small_shm(run):
     assert plain.status != 0 and died, plain.stderr[-2000:]
     slots = run("slots", "large.py", shm="64m")
     assert slots.outcomes == {"batches": [8, 150000000]}
+
+
+def test_arrays_without_a_free_descriptor():
+    """In a worker or in the main process."""
+    assert {said: count for said, count in say("descriptors.py") if count != 60} == {}

@@ -499,7 +499,7 @@ def in_containers():
 @case
 def of_arrays():
     """A collate function of the program's, without tensors."""
-    return load(Pictures(numpy.asarray), collate_fn=collate_arrays)
+    return load(Pictures(lambda image: numpy.asarray(image.resize((200, 200)))), batch_size=1, collate_fn=collate_arrays)
 
 
 @case
@@ -512,7 +512,7 @@ def of_large_arrays():
 @case
 def of_images():
     """Images and small tensors, as they are."""
-    batches = DataLoader(Pictures(lambda image: (image.resize((200, 200)), torch.ones(3))), batch_size=8, num_workers=2,
+    batches = DataLoader(Pictures(lambda image: (image.resize((200, 200)), torch.ones(3))), batch_size=1, num_workers=2,
                          collate_fn=list)
     return [show(numpy.asarray(image)) for batch in batches for (image, _), _ in batch]
 

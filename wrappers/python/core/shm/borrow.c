@@ -17,6 +17,11 @@ struct borrowed {
     struct region region;
 };
 
+/* Slots that are mapped twice. Each takes up to three of the 65,530 maps that Linux gives a
+ * process. */
+#define MOST_OWN 1024
+static unsigned own_maps; /* under the GIL */
+
 /* No process: the borrower of a hold, which is not given back. */
 #define NOBODY 0
 
@@ -31,9 +36,17 @@ struct loan {
 
 /* ---- ends ---- */
 
+static void map_own(struct borrowed *borrowed, int fd)
+{
+    borrowed->own = own_maps < MOST_OWN ? stk_slot_map_own(&borrowed->slot, fd) : NULL;
+    own_maps += borrowed->own != NULL;
+}
+
 static void unmap_own(struct borrowed *borrowed)
 {
     if (borrowed->own != NULL) {
+        STK_INVARIANT(own_maps > 0);
+        own_maps--;
         stk_slot_unmap_own(&borrowed->slot, borrowed->own);
         borrowed->own = NULL;
     }
@@ -175,6 +188,16 @@ static PyObject *borrowed_owner(PyObject *self, PyObject *unused)
     return PyLong_FromLong(borrowed->slot.memory == NULL ? 0 : stk_slot_owner(&borrowed->slot));
 }
 
+/* slot.accept(): from now on the worker may name it without a ticket. */
+static PyObject *borrowed_accept(PyObject *self, PyObject *unused)
+{
+    const struct borrowed *borrowed = (struct borrowed *)self;
+    if (borrowed->slot.memory != NULL) {
+        stk_slot_mark(&borrowed->slot, STK_SLOT_MAPPED);
+    }
+    Py_RETURN_NONE;
+}
+
 /* slot.is_over(): no message that is still to come will name it. */
 static PyObject *borrowed_is_over(PyObject *self, PyObject *unused)
 {
@@ -196,9 +219,13 @@ static PyObject *borrowed_keep(PyObject *self, PyObject *unused)
 }
 
 static PyMethodDef borrowed_methods[] = {
-    {"loan", borrowed_loan, METH_VARARGS, NULL},  {"name", borrowed_name, METH_NOARGS, NULL},
-    {"owner", borrowed_owner, METH_NOARGS, NULL}, {"is_over", borrowed_is_over, METH_NOARGS, NULL},
-    {"keep", borrowed_keep, METH_NOARGS, NULL},   {NULL, NULL, 0, NULL},
+    {"loan", borrowed_loan, METH_VARARGS, NULL},
+    {"name", borrowed_name, METH_NOARGS, NULL},
+    {"owner", borrowed_owner, METH_NOARGS, NULL},
+    {"is_over", borrowed_is_over, METH_NOARGS, NULL},
+    {"keep", borrowed_keep, METH_NOARGS, NULL},
+    {"accept", borrowed_accept, METH_NOARGS, NULL},
+    {NULL, NULL, 0, NULL},
 };
 
 OBJECT_SPEC(borrow_slot_spec, "Slot", struct borrowed, {Py_tp_dealloc, free_borrowed},
@@ -220,7 +247,9 @@ PyObject *core_borrow(PyObject *module, PyObject *arguments)
         return NULL;
     }
     if (borrowed != NULL) {
-        borrowed->own = own ? stk_slot_map_own(&borrowed->slot, fd) : NULL;
+        if (own) {
+            map_own(borrowed, fd);
+        }
         borrowed->region.slot = borrowed;
         region_begin(&borrowed->region, borrowed->slot.memory, borrowed->slot.bytes);
     }

@@ -119,6 +119,9 @@ PyObject *core_ring_lend(PyObject *module, PyObject *object)
         Py_RETURN_NONE;
     }
     const struct stk_ring_slot *slot = &ring.slots[found];
+    if (slot->fd >= 0 && stk_slot_has(&slot->slot, STK_SLOT_MAPPED)) {
+        stk_ring_introduced(&ring, found);
+    }
     struct stk_slot_name name = stk_slot_name(&slot->slot);
     stk_slot_lend(&slot->slot);
     return Py_BuildValue("iKKni", found, (unsigned long long)name.ring,

@@ -21,6 +21,8 @@ from .tensors import bytes_of, contiguous, is_plain, over, storage_of, tensor_of
 
 SMALL = 16 << 10  # bytes that are sent by value: a slot would take at least a page, and a message as well
 LARGE = 32 << 10  # bytes of a pickle that are sent by the pipe
+MOST_OFFERS = 16  # of slots that the receiver has not mapped: it cannot
+HEAD = 4 << 10  # bytes that an array's pickle has beside its values, at the most: both are to fit into one slot
 LARGE_ARRAY, MOST_ARRAYS = 512 << 10, 8  # bytes, and arrays in a message: a ring has few slots
 
 PLAIN = {}  # torch's own functions
@@ -28,6 +30,7 @@ PLAIN = {}  # torch's own functions
 _worker = None  # the process that has a ring: this one, or the one it was forked from
 _queue = None  # the worker's queue to its main process
 _message = None  # the message that is being pickled, if it has slots
+_offers = 0  # since the receiver has mapped a slot that was offered to it
 
 
 def is_worker():
@@ -82,7 +85,7 @@ def _sent(pickled):
     message, _message = _message, None
     if message is not None:
         message.sent(_core.BATCHES)
-    return _sent_by_slot(pickled) if len(pickled) > LARGE else None
+    return _sent_by_slot(pickled) if len(pickled) > LARGE and _offers < MOST_OFFERS else None
 
 
 def _take_back():
@@ -96,12 +99,13 @@ def _take_back():
 class _Message:
     """The slots of one message."""
 
-    __slots__ = ("stored", "lent", "new")
+    __slots__ = ("stored", "lent", "new", "offer")
 
     def __init__(self):
         self.stored = {}  # {a storage's address: its _Stored, once for all its tensors}
         self.lent = []  # the slots, once for each loan
         self.new = []  # the slots that come with a ticket
+        self.offer = None  # (descriptor, ring, number) of a slot that the receiver has not mapped
 
     def sent(self, counter):
         """Counts a message with slots, and closes the descriptors of new ones."""
@@ -131,19 +135,28 @@ class _Message:
     def reduce_array(self, array):
         """Returns the function and arguments that an array is pickled as, or None if NumPy is to pickle it."""
         dtype = array.dtype
-        if (array.nbytes < LARGE_ARRAY or len(self.lent) >= MOST_ARRAYS or dtype.hasobject or not dtype.isnative
+        if (_offers >= MOST_OFFERS or array.nbytes < LARGE_ARRAY or len(self.lent) >= MOST_ARRAYS or dtype.hasobject or not dtype.isnative
                 or not array.flags.c_contiguous):
             return None
-        loan = self.put(memoryview(array.reshape(-1).view("uint8")))
+        loan = self.put(memoryview(array.reshape(-1).view("uint8")), HEAD)
         return loan and (type(array), (array.shape, dtype, _Stored(None, borrow.own_buffer, loan)))
 
-    def put(self, memory):
-        """Copies a memoryview of bytes into a slot. Returns the arguments of borrow.lent(), or None if there is no slot."""
-        piece = _core.ring_take(len(memory))
+    def put(self, memory, room=0):
+        """Copies a memoryview of bytes into a slot that the receiver has mapped, with so much room behind them. Returns the
+        arguments of borrow.buffer(), or None if there is none."""
+        global _offers
+        piece = _core.ring_take(_rounded(len(memory) + room))
         if piece is None:
             return None
-        memoryview(piece)[:] = memory
-        return self._lend(over(piece).data_ptr(), len(memory))
+        slot, ring, number, offset, fd = _core.ring_lend(over(piece).data_ptr())
+        if fd >= 0:
+            _core.ring_take_back(slot)
+            self.offer = fd, ring, number
+            return None
+        _offers = 0
+        self.lent.append(slot)
+        memoryview(piece)[:len(memory)] = memory
+        return ring, number, offset, len(memory), None
 
     def _store(self, storage, wanted):
         """Returns the _Stored of a whole storage, or None. Tensors that share it here then share it in the main
@@ -182,6 +195,12 @@ class _Message:
         return ring, number, offset, size, ticket
 
 
+def _rounded(size):
+    """Rounds up by a sixteenth at the most, so that what differs a little fits into the same slots."""
+    step = 1 << max(size.bit_length() - 5, 12)
+    return -(-size // step) * step
+
+
 def _left(reason):
     """Counts a tensor that is left to torch. Returns None."""
     _core.count(reason)
@@ -194,7 +213,7 @@ def _sent_by_slot(pickled):
     message = _Message()
     loan = message.put(pickled)
     if loan is None:
-        return None
+        return message.offer and _offering(message.offer, pickled)
     try:
         named = reduction.ForkingPickler.dumps(_Stored(None, borrow.unpickled, loan))
     except Exception:
@@ -202,6 +221,14 @@ def _sent_by_slot(pickled):
         raise
     message.sent(_core.PICKLES)
     return named
+
+
+def _offering(offer, pickled):
+    """Returns a pickle that has this one in it, and says where the receiver finds a slot for the next ones."""
+    global _offers
+    _offers += 1
+    arguments = os.getpid(), *offer, bytes(pickled)
+    return reduction.ForkingPickler.dumps(_Stored(None, borrow.offered, arguments))
 
 
 class _Stored:
