@@ -134,12 +134,11 @@ class _Message:
 
     def reduce_array(self, array):
         """Returns the function and arguments that an array is pickled as, or None if NumPy is to pickle it."""
-        dtype = array.dtype
-        if (_offers >= MOST_OFFERS or array.nbytes < LARGE_ARRAY or len(self.lent) >= MOST_ARRAYS or dtype.hasobject or not dtype.isnative
-                or not array.flags.c_contiguous):
+        is_worth_it = array.nbytes >= LARGE_ARRAY and len(self.lent) < MOST_ARRAYS and _offers < MOST_OFFERS
+        if not is_worth_it or not _is_its_bytes(array):
             return None
         loan = self.put(memoryview(array.reshape(-1).view("uint8")), HEAD)
-        return loan and (type(array), (array.shape, dtype, _Stored(None, borrow.own_buffer, loan)))
+        return loan and (type(array), (array.shape, array.dtype, _Stored(None, borrow.own_buffer, loan)))
 
     def put(self, memory, room=0):
         """Copies a memoryview of bytes into a slot that the receiver has mapped, with so much room behind them. Returns the
@@ -193,6 +192,12 @@ class _Message:
             self.new.append(slot)
         self.lent.append(slot)
         return ring, number, offset, size, ticket
+
+
+def _is_its_bytes(array):
+    """Returns true for an array whose values are its bytes, in their order, and can be written."""
+    dtype, flags = array.dtype, array.flags
+    return flags.c_contiguous and flags.writeable and dtype.isnative and not dtype.hasobject
 
 
 def _rounded(size):
