@@ -71,7 +71,7 @@ BOUNDS = {
     "collate_tensors", "timed_collate", "fetch", "reduce_tensor", "_reduce_array", "_Batch.collate", "_Batch.close", "_hold",
     "_Stored.__reduce__", "_keep", "_make_none", "_be_no_worker", "_copy", "_pass_of",
     # Only these make a message's tensors, arrays and pickles.
-    "tensor", "by_value", "lent", "over", "tensor_of", "buffer", "own_buffer", "unpickled", "offered",
+    "tensor", "by_value", "lent", "over", "tensor_of", "_slot", "own_buffer", "unpickled", "offered",
     # Without these an array's memory would go while the array is there.
     "_memory_at", "_core.borrowed_hold", "_core.ring_hold",
     "_core.ring_end",  # it never fails

@@ -31,14 +31,40 @@ def by_value(data):
     return storage
 
 
-def lent(*loan):
-    """Returns a storage over the memory of a loan."""
-    return over(buffer(*loan))
+def lent(ring, number, offset, size, ticket):
+    """Returns a storage over `size` bytes of a slot. `ticket` fetches the descriptor of a new slot."""
+    attempt(moves.forget_ended)
+    if ticket is not None:
+        fd = ticket.detach()
+        try:
+            slot = _core.borrow(fd, False)
+        except Exception as error:
+            if not is_own(error):
+                raise
+            return _read(fd, offset, size)
+        finally:
+            os.close(fd)
+        attempt(let_go, ())  # before there are more and more of them
+        _slots[ring, number] = slot
+    return over(_slot(ring, number).loan(offset, size, False))
 
 
-def unpickled(*loan):
-    """Returns what is pickled in the memory of a loan, which ends then."""
-    return pickle.loads(buffer(*loan))
+def _slot(*name):
+    slot = _slots.get(name)
+    if slot is None:
+        raise RuntimeError("a DataLoader's batch came to a process that does not know its worker")
+    return slot
+
+
+def unpickled(ring, number, offset, size):
+    """Returns what is pickled in these bytes of a slot. Their loan ends with that."""
+    return pickle.loads(_slot(ring, number).loan(offset, size, False))
+
+
+def own_buffer(ring, number, offset, size):
+    """Returns a buffer for an array. As in other arrays, what a child of this process writes stays the child's own."""
+    slot = _slot(ring, number)
+    return slot.loan(offset, size, True) or bytearray(slot.loan(offset, size, False))
 
 
 def offered(pid, descriptor, ring, number, pickled):
@@ -64,34 +90,6 @@ def _accept(path, name):
         slot.accept()
 
 
-def own_buffer(*loan):
-    """Returns a buffer for an array. As in other arrays, what a child of this process writes stays the child's own."""
-    return buffer(*loan, own=True)
-
-
-def buffer(ring, number, offset, size, ticket, own=False):
-    """Returns a buffer of `size` bytes of a slot. `ticket` fetches the descriptor of a new slot."""
-    attempt(moves.forget_ended)
-    slot = _slots.get((ring, number))
-    if ticket is not None:
-        fd = ticket.detach()
-        try:
-            slot = _core.borrow(fd, own)
-        except Exception as error:
-            if not is_own(error):
-                raise
-            return _read(fd, offset, size)
-        finally:
-            os.close(fd)
-        attempt(let_go, ())  # before there are more and more of them
-        _slots[ring, number] = slot
-    if slot is None:
-        raise RuntimeError("a DataLoader's batch came to a process that does not know its worker")
-    if own:
-        return slot.loan(offset, size, True) or bytearray(slot.loan(offset, size, False))
-    return slot.loan(offset, size, False)
-
-
 def _read(fd, offset, size):
     """Returns a copy of the bytes, if the slot cannot be mapped. The slot stays lent, so that no other message names
     it."""
@@ -102,7 +100,7 @@ def _read(fd, offset, size):
         if count == 0:
             raise EOFError("a worker's memory ended early")
         rest = rest[count:]
-    return data
+    return over(data)
 
 
 def let_go(workers, slots=_slots):

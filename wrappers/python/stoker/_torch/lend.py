@@ -85,7 +85,7 @@ def _sent(pickled):
     message, _message = _message, None
     if message is not None:
         message.sent(_core.BATCHES)
-    return _sent_by_slot(pickled) if len(pickled) > LARGE and _offers < MOST_OFFERS else None
+    return _sent_by_slot(pickled) if len(pickled) > LARGE else None
 
 
 def _take_back():
@@ -134,17 +134,16 @@ class _Message:
 
     def reduce_array(self, array):
         """Returns the function and arguments that an array is pickled as, or None if NumPy is to pickle it."""
-        is_worth_it = array.nbytes >= LARGE_ARRAY and len(self.lent) < MOST_ARRAYS and _offers < MOST_OFFERS
-        if not is_worth_it or not _is_its_bytes(array):
+        if array.nbytes < LARGE_ARRAY or len(self.lent) >= MOST_ARRAYS or not _is_its_bytes(array):
             return None
         loan = self.put(memoryview(array.reshape(-1).view("uint8")), HEAD)
         return loan and (type(array), (array.shape, array.dtype, _Stored(None, borrow.own_buffer, loan)))
 
     def put(self, memory, room=0):
-        """Copies a memoryview of bytes into a slot that the receiver has mapped, with so much room behind them. Returns the
-        arguments of borrow.buffer(), or None if there is none."""
+        """Copies a memoryview of bytes into a slot that the receiver has mapped, with so much room behind them. Returns (ring,
+        number, offset, bytes), or None if there is none."""
         global _offers
-        piece = _core.ring_take(_rounded(len(memory) + room))
+        piece = _core.ring_take(_rounded(len(memory) + room)) if _offers < MOST_OFFERS else None
         if piece is None:
             return None
         slot, ring, number, offset, fd = _core.ring_lend(over(piece).data_ptr())
@@ -155,7 +154,7 @@ class _Message:
         _offers = 0
         self.lent.append(slot)
         memoryview(piece)[:len(memory)] = memory
-        return ring, number, offset, len(memory), None
+        return ring, number, offset, len(memory)
 
     def _store(self, storage, wanted):
         """Returns the _Stored of a whole storage, or None. Tensors that share it here then share it in the main
