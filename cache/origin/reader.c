@@ -42,13 +42,29 @@ void stk_origin_release(struct stk_origin *origin, const struct stk_origin *thei
     *origin = *theirs;
 }
 
+/* Returns true if the descriptor had O_DIRECT, and has it no longer. Such opens of a program are
+ * left to the origin, so the flag is the command's own. */
+static bool ends_direct_reads(int fd)
+{
+    int flags = stk_sys_get_status_flags(fd);
+    return flags >= 0 && (flags & O_DIRECT) != 0 &&
+           stk_sys_set_status_flags(fd, flags & ~O_DIRECT) == 0;
+}
+
+static ssize_t read_somehow(int fd, char *buffer, size_t bytes, off_t offset)
+{
+    ssize_t got = stk_sys_pread_again(fd, buffer, bytes, offset);
+    bool refused = got == -EINVAL && ends_direct_reads(fd);
+    return refused ? stk_sys_pread_again(fd, buffer, bytes, offset) : got;
+}
+
 /* Before and after: the number may have been another file's in between, and be ours again. */
 ssize_t stk_origin_read(const struct stk_origin *origin, char *buffer, size_t bytes, off_t offset)
 {
     if (!is_held(origin)) {
         return -EBADF;
     }
-    ssize_t got = stk_sys_pread_again(origin->fd, buffer, bytes, offset);
+    ssize_t got = read_somehow(origin->fd, buffer, bytes, offset);
     return got < 0 || is_held(origin) ? got : -EBADF;
 }
 

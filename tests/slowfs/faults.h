@@ -17,6 +17,7 @@
  *        13 ns for which the kernel may believe that there is no such name
  *        14 ns for which each operation hangs, or until this is 0 again
  *        15 errno of lookup and getattr, of directories too: the server is down
+ *        16 errno of data reads by a descriptor with O_DIRECT
  */
 #pragma once
 
@@ -42,7 +43,8 @@ enum slow_fault {
     SLOW_FAULT_RENAME_FLAGS,
     SLOW_FAULT_NEGATIVE_NS,
     SLOW_FAULT_HANG_NS,
-    SLOW_FAULT_DOWN
+    SLOW_FAULT_DOWN,
+    SLOW_FAULT_DIRECT
 };
 
 /* The errno that this operation shall fail with, or 0. */

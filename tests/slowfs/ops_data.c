@@ -100,8 +100,11 @@ static void do_read(fuse_req_t request, fuse_ino_t node, size_t size, off_t offs
 {
     (void)node;
     slow_begin(SLOW_read);
-    int stale = slow_fault_stale((int)info->fh);
-    int fault = stale != 0 ? stale : slow_fault_read(&size, offset);
+    int fault = slow_fault_stale((int)info->fh);
+    if (fault == 0 && (info->flags & O_DIRECT) != 0) {
+        fault = (int)slow_fault_value(SLOW_FAULT_DIRECT);
+    }
+    fault = fault != 0 ? fault : slow_fault_read(&size, offset);
     if (fault != 0) {
         fuse_reply_err(request, fault);
         return;

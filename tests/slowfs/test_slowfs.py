@@ -384,6 +384,17 @@ class Ended(Case):
             told = os.statvfs(fs.mountpoint)
             self.assertEqual((told.f_blocks, told.f_bavail, told.f_files), (0, 0, 0))
 
+    def test_direct_reads_that_fail(self):
+        fs = self.mount()
+        write(self.in_source("a"), b"content")
+        fd = os.open(os.path.join(fs.mountpoint, "a"), os.O_RDONLY | os.O_DIRECT)
+        with fs.faults(direct=errno.EINVAL):
+            self.assertEqual(errno_of(os.pread, fd, 7, 0), errno.EINVAL)
+            with open(os.path.join(fs.mountpoint, "a"), "rb") as file:
+                self.assertEqual(file.read(), b"content")
+        self.assertEqual(os.pread(fd, 7, 0), b"content")
+        os.close(fd)
+
     def test_writes_that_fail_at_fsync(self):
         fs = self.mount()
         with fs.faults(fsync=errno.ENOSPC):

@@ -40,7 +40,7 @@ FIRST_COUNTER = 3
 FIRST_FAULT = 64
 FAULTS = ("open", "getattr", "lookup", "read", "read_from", "read_most", "size", "spared",
           "stale_ns", "whole_seconds", "statvfs_zero", "fsync", "rename_flags", "negative_ns",
-          "hang_ns", "down")
+          "hang_ns", "down", "direct")
 NS_PER_MS = 1e6
 HOUR_NS = 3600 * 10**9  # of a fault that lasts until it is taken back
 
