@@ -22,18 +22,27 @@ static bool is_last(const struct stk_fill *fill, off_t end)
     return (uint64_t)end == fill->record->size && end % LIMIT_BYTES != 0;
 }
 
+/* A direct read prepares all that it asks for, so a chunk asks for no more than the file has, and
+ * for one byte that it shall not have. */
+static size_t wanted_at(const struct stk_fill *fill, off_t offset)
+{
+    uint64_t left = fill->record->size - (uint64_t)offset + 1;
+    return left < CHUNK_BYTES ? (size_t)left : CHUNK_BYTES;
+}
+
 /* A whole chunk, whatever the origin gives at a time; less only where it ends. */
 static ssize_t read_chunk(const struct stk_fill *fill, char *buffer, off_t offset)
 {
+    const size_t wanted = wanted_at(fill, offset);
     size_t bytes = 0;
-    while (bytes < CHUNK_BYTES) {
+    while (bytes < wanted) {
         off_t at = offset + (off_t)bytes;
-        ssize_t got = stk_origin_read(&fill->origin, buffer + bytes, CHUNK_BYTES - bytes, at);
+        ssize_t got = stk_origin_read(&fill->origin, buffer + bytes, wanted - bytes, at);
         if (got < 0) {
             return got;
         }
         bytes += (size_t)got;
-        if (got == 0 || (bytes < CHUNK_BYTES && is_last(fill, at + got))) {
+        if (got == 0 || (bytes < wanted && is_last(fill, at + got))) {
             break;
         }
     }

@@ -225,6 +225,7 @@ static bool fill(const struct stk_place *place, struct stk_lookup *ask, struct r
         count_failed(place->path, -fd);
         return true;
     }
+    origin_read_small_directly(place->root, fd);
     read_cancel_begin(cancel, fd);
     fill_persistently(filler.cache, place, fd, opened_ns, ask->entry, &outcome);
     bool large = is_large(&outcome);

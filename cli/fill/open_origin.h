@@ -17,6 +17,10 @@ int origin_open(const char *path);
  * they are: the kernel holds a part of it, or does not say.
  */
 bool origin_read_directly(const struct stk_root *root, int fd, uint64_t size);
+/* Does the same for a file that one request reads. That spares a copy of it, and pages that the
+ * filler would drop at once. A longer file comes faster by the kernel's own read-ahead. The end of
+ * a file of whole pages would take a second request. */
+void origin_read_small_directly(const struct stk_root *root, int fd);
 
 /* Returns the place of a regular file's first byte on its disk: files can be read in the order in
  * which a disk's head passes them. Returns `otherwise` if the file system does not say, or if there

@@ -177,6 +177,7 @@ static enum stk_bypass fill(struct taking *taking)
         stk_sys_close(fd);
         return STK_BYPASS_NONE;
     }
+    origin_read_small_directly(taking->place.root, fd);
     read_cancel_begin(taking->cancel, fd);
     fill_from(fd, opened_ns, taking, &outcome);
     fill_blocks(taking, fd, opened_ns, &outcome);

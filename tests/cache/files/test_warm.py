@@ -1,5 +1,6 @@
 """stoker warm: a job behind it finds everything, and nothing is read twice."""
 
+import contextlib
 import errno
 import fcntl
 import os
@@ -360,6 +361,47 @@ def test_a_dry_run_says_what_does_not_fit(jobs, origin):
 
 def started_warm(jobs, *arguments):
     return jobs.started([jobs.build / "stoker", "warm", *arguments])
+
+
+def flags_of_open_files(mount):
+    """{the name of a file there that a process has open: the open's flags}."""
+    flags = {}
+    for link in pathlib.Path("/proc").glob("[0-9]*/fd/*"):
+        with contextlib.suppress(OSError):
+            path = pathlib.Path(os.readlink(link))
+            if path.parent == mount and path.name.startswith("file"):
+                told = (link.parent.parent / "fdinfo" / link.name).read_text()
+                flags[path.name] = int(re.search(r"^flags:\s*(\d+)", told, re.M)[1], 8)
+    return flags
+
+
+def test_what_one_request_reads_goes_past_the_kernels_cache(jobs, origin, data):
+    source, mount, _ = data
+    (source / "file0001").write_bytes(b"long" * 50_000)
+    settle()
+    seen = {}
+
+    def is_seen():
+        seen.update(flags_of_open_files(mount))
+        return seen.get("file0000", 0) & os.O_DIRECT and "file0001" in seen
+
+    origin.fs.latency_ms = 10 * SLOWLY  # a file is open for two operations and more
+    with started_warm(jobs, "--jobs=64", mount) as process:
+        wait_for(is_seen)
+        process.communicate(timeout=60)
+    origin.fs.latency_ms = 0
+    assert not seen["file0001"] & os.O_DIRECT
+
+
+def test_a_server_that_refuses_direct_reads(jobs, origin, data):
+    _, mount, files = data
+    with origin.fs.faults(direct=errno.EINVAL):
+        fd = os.open(files[0], os.O_RDONLY | os.O_DIRECT)
+        with pytest.raises(OSError, match="Invalid argument"):
+            os.read(fd, 10)
+        os.close(fd)
+        assert warm(jobs, mount).filled == COUNT
+    assert jobs.run(reading(files, 1), path=mount).hits == COUNT
 
 
 def test_interrupted(jobs, origin, data, place):
