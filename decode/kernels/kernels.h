@@ -55,8 +55,9 @@ struct stk_float_taps {
 
 /*
  * How a float is computed of a byte x, each step rounded:
- *     y = fma(x, STK_BYTE_RATE, x * STK_BYTE_REST) - mean
+ *     y = fma(x, STK_BYTE_RATE, x * byte_rest) - mean
  *     fma(y, rate, y * rest)
+ * `byte_rest` is STK_BYTE_REST for quotients by 255, and 0 for products with STK_BYTE_RATE.
  */
 struct stk_scaling {
     float mean, rate, rest;
@@ -67,6 +68,7 @@ struct stk_tables {
     const float *floats; /* 3 x 256 */
     bool is_scaled;      /* `scaling` computes the same floats */
     bool is_share;       /* and all of them are the 255ths alone */
+    float byte_rest;
     struct stk_scaling scaling[3];
 };
 
@@ -226,6 +228,8 @@ void stk_avx2_vertical_short(uint8_t *out, const uint8_t *const *rows,
                              const struct stk_weights *weights, uint32_t groups, size_t pixels,
                              uint32_t bits);
 void stk_avx2_widen(uint8_t *out, const uint8_t *in, size_t pixels);
+void stk_avx2_float_rgb(float *out, const uint8_t *line, size_t pixels,
+                        const struct stk_tables *tables);
 void stk_avx2_float_columns(float *const out[], const uint8_t *const *in, size_t pixels,
                             float *aside, const struct stk_float_taps *taps);
 void stk_avx2_float_rows(uint8_t *out, const float *const *rows, const float *weights,

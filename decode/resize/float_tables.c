@@ -1,7 +1,8 @@
 /*
- * Most tables are those of a normalisation: (x / 255 - mean) / std, each step rounded. A kernel
- * computes these floats faster than it looks them up. A table does not say its mean and std, so
- * they are searched for, and tried with all 256 bytes.
+ * Most tables are those of a normalisation: (x / 255 - mean) / std, each step rounded. Some have a
+ * product with 1 / 255 in the place of the quotient. A kernel computes these floats faster than it
+ * looks them up. A table does not say its mean and std, so they are searched for, and tried with
+ * all 256 bytes.
  */
 #include "decode/resize/emit.h"
 
@@ -38,21 +39,11 @@ static float step(float from, int steps)
     return from;
 }
 
-static bool is_normalised(const float table[256], float mean, float std)
-{
-    for (int i = 0; i < 256; i++) {
-        if (!is_same(((float)i / 255.0F - mean) / std, table[i])) {
-            return false;
-        }
-    }
-    return true;
-}
-
 /* Computes as kernels do. */
-static bool is_scaled(const float table[256], const struct stk_scaling *scaling)
+static bool is_scaled(const float table[256], const struct stk_scaling *scaling, float byte_rest)
 {
     for (int i = 0; i < 256; i++) {
-        float value = (float)i, rest = value * STK_BYTE_REST;
+        float value = (float)i, rest = value * byte_rest;
         value = fmaf(value, STK_BYTE_RATE, rest) - scaling->mean;
         rest = value * scaling->rest;
         if (!is_same(fmaf(value, scaling->rate, rest), table[i])) {
@@ -69,7 +60,7 @@ static struct stk_scaling scaling_of(float mean, float std)
         .mean = mean, .rate = (float)rate, .rest = (float)(rate - (double)(float)rate)};
 }
 
-static bool find_scaling(struct stk_scaling *out, const float table[256])
+static bool find_scaling(struct stk_scaling *out, const float table[256], float byte_rest)
 {
     double first = (double)table[0], span = (double)table[255] - first;
     for (int s = -STD_AWAY; s <= STD_AWAY; s++) {
@@ -77,7 +68,7 @@ static bool find_scaling(struct stk_scaling *out, const float table[256])
         for (int m = -MEAN_AWAY; m <= MEAN_AWAY; m++) {
             float mean = step((float)(-first * (double)std), m);
             *out = scaling_of(mean, std);
-            if (is_normalised(table, mean, std) && is_scaled(table, out)) {
+            if (is_scaled(table, out, byte_rest)) {
                 return true;
             }
         }
@@ -91,6 +82,19 @@ static bool is_share(const struct stk_scaling *scaling)
     return scaling->mean == 0 && scaling->rate == 1 && scaling->rest == 0;
 }
 
+static void find_scalings(struct stk_tables *tables, float byte_rest)
+{
+    tables->is_scaled = tables->is_share = true;
+    tables->byte_rest = byte_rest;
+    for (size_t c = 0; c < 3; c++) {
+        struct stk_scaling *scaling = &tables->scaling[c];
+        bool found =
+            tables->is_scaled && find_scaling(scaling, tables->floats + 256 * c, byte_rest);
+        tables->is_scaled = found;
+        tables->is_share &= found && is_share(scaling);
+    }
+}
+
 const struct stk_tables *stk_tables_get(struct stk_workspace *workspace, const float *floats)
 {
     bool is_new = workspace->scratch[STK_SCRATCH_TABLES].data == NULL;
@@ -101,12 +105,9 @@ const struct stk_tables *stk_tables_get(struct stk_workspace *workspace, const f
     }
     memcpy(memo->floats, floats, sizeof memo->floats);
     memo->tables.floats = memo->floats;
-    memo->tables.is_scaled = memo->tables.is_share = true;
-    for (size_t c = 0; c < 3; c++) {
-        struct stk_scaling *scaling = &memo->tables.scaling[c];
-        bool found = find_scaling(scaling, floats + 256 * c);
-        memo->tables.is_scaled &= found;
-        memo->tables.is_share &= found && is_share(scaling);
+    find_scalings(&memo->tables, STK_BYTE_REST);
+    if (!memo->tables.is_scaled) {
+        find_scalings(&memo->tables, 0);
     }
     return &memo->tables;
 }

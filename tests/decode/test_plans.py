@@ -1,6 +1,7 @@
 """Plans and targets that make no sense, and the parts that are no pixels."""
 import ctypes
 import io
+import itertools
 import random
 
 import numpy
@@ -313,33 +314,42 @@ def test_tables_are_rounded_step_by_step():
     assert table[255] == 1.0 and table[0] == 0.0
 
 
+def numbers_of(choose, kind):
+    """Returns random (mean, std)."""
+    return (0, 1) if "255ths" in kind else (choose.uniform(-2, 2), choose.uniform(.001, 3))
+
+
 def random_table(choose, kind):
     """Floats of 256 bytes for three channels: of a normalisation, of one that is one float off, or of no formula."""
     table = (ctypes.c_float * 768)()
+    floats = numpy.frombuffer(table, numpy.float32).reshape(3, 256)
     for channel in range(3):
-        mean, std = ctypes.c_float(choose.uniform(-2, 2)), ctypes.c_float(choose.uniform(.001, 3))
-        part = (ctypes.c_float * 256).from_buffer(table, channel * 1024)
-        decoder.LIBRARY.test_table(part, ctypes.byref(mean), ctypes.byref(std))
-    floats = numpy.frombuffer(table, numpy.float32)
+        mean, std = map(numpy.float32, numbers_of(choose, kind))
+        if "products" in kind:
+            floats[channel] = (numpy.arange(256, dtype=numpy.float32) * numpy.float32(1 / 255) - mean) / std
+        else:
+            part = (ctypes.c_float * 256).from_buffer(table, channel * 1024)
+            decoder.LIBRARY.test_table(part, ctypes.byref(ctypes.c_float(mean)), ctypes.byref(ctypes.c_float(std)))
     if kind == "one float off":
-        at = choose.randrange(768)
+        at = choose.randrange(3), choose.randrange(256)
         floats[at] = numpy.nextafter(floats[at], numpy.float32(9))
     elif kind == "no formula":
-        floats.view(numpy.uint32)[:] = [choose.getrandbits(32) for _ in range(768)]
-    return table, floats.reshape(3, 256)
+        floats.view(numpy.uint32).ravel()[:] = [choose.getrandbits(32) for _ in range(768)]
+    return table, floats
 
 
-@pytest.mark.parametrize("kind", ("normalisation", "one float off", "no formula"))
+@pytest.mark.parametrize("kind", ("normalisation", "of products", "255ths", "255ths as products", "one float off",
+                                  "no formula"))
 def test_tables_of_any_kind(kind):
     choose = random.Random(kind)
     pixels = numpy.arange(256, dtype=numpy.uint8).repeat(3).tobytes()
     for _ in range(300):
         table, floats = random_table(choose, kind)
-        for one in exact.DECODERS.values():
-            plan = decoder.plan_for((256, 1), layout=1, table=table)
+        for one, (layout, wanted) in itertools.product(exact.DECODERS.values(), ((0, floats.T), (1, floats))):
+            plan = decoder.plan_for((256, 1), layout=layout, table=table)
             result, data = one.transform(pixels, (256, 1), 3, plan)
             assert result == decoder.OK
-            assert (numpy.frombuffer(data, numpy.uint32) == floats.view(numpy.uint32).ravel()).all()
+            assert data == wanted.tobytes()
 
 
 def test_the_header_says_what_the_file_is():

@@ -157,16 +157,21 @@ TARGET void stk_avx2_widen(uint8_t *out, const uint8_t *in, size_t pixels)
     stk_plain_widen(out + 4 * p, in + 3 * p, pixels - p);
 }
 
-/* Eight pixels a step; 24 bytes of the 32 that are written count. */
-TARGET static void rgb(uint8_t *out, const uint8_t *line, size_t pixels)
+/* The three bytes of each of eight pixels, one behind the other. */
+INLINE __m256i close_up(const uint8_t *line)
 {
     const __m256i drop = _mm256_broadcastsi128_si256(
         _mm_setr_epi8(0, 1, 2, 4, 5, 6, 8, 9, 10, 12, 13, 14, -1, -1, -1, -1));
     const __m256i close = _mm256_setr_epi32(0, 1, 2, 4, 5, 6, 7, 7);
+    return _mm256_permutevar8x32_epi32(_mm256_shuffle_epi8(load(line), drop), close);
+}
+
+/* Eight pixels a step; 24 bytes of the 32 that are written count. */
+TARGET static void rgb(uint8_t *out, const uint8_t *line, size_t pixels)
+{
     size_t p = 0;
     for (; p + 11 <= pixels; p += 8) {
-        __m256i packed = _mm256_shuffle_epi8(load(line + 4 * p), drop);
-        _mm256_storeu_si256((void *)(out + 3 * p), _mm256_permutevar8x32_epi32(packed, close));
+        _mm256_storeu_si256((void *)(out + 3 * p), close_up(line + 4 * p));
     }
     stk_plain_rgb(out + 3 * p, line + 4 * p, pixels - p);
 }
@@ -202,20 +207,39 @@ INLINE struct factors load_factors(const struct stk_scaling *scaling)
                             _mm256_set1_ps(scaling->rest)};
 }
 
-/* Eight bytes in words of 32 bits to their 255ths. */
-INLINE __m256 share(__m256i bytes)
-{
-    __m256 x = _mm256_cvtepi32_ps(bytes);
-    return _mm256_fmadd_ps(x, _mm256_set1_ps(STK_BYTE_RATE),
-                           _mm256_mul_ps(x, _mm256_set1_ps(STK_BYTE_REST)));
-}
+/* How floats are computed: see struct stk_tables. */
+struct way {
+    bool is_share;
+    float byte_rest;
+};
 
-/* To floats: see struct stk_scaling. */
-INLINE __m256 scale(__m256i bytes, const struct factors *factors)
+/* Eight bytes in words of 32 bits to floats: see struct stk_scaling. */
+INLINE __m256 scale(__m256i bytes, const struct factors *factors, struct way way)
 {
-    __m256 y = _mm256_sub_ps(share(bytes), factors->mean);
+    __m256 x = _mm256_cvtepi32_ps(bytes), rate = _mm256_set1_ps(STK_BYTE_RATE);
+    __m256 y = way.byte_rest == 0
+                   ? _mm256_mul_ps(x, rate)
+                   : _mm256_fmadd_ps(x, rate, _mm256_mul_ps(x, _mm256_set1_ps(way.byte_rest)));
+    if (way.is_share) {
+        return y;
+    }
+    y = _mm256_sub_ps(y, factors->mean);
     return _mm256_fmadd_ps(y, factors->rate, _mm256_mul_ps(y, factors->rest));
 }
+
+/* Calls `loop`, an inline function, with each way known to the compiler. */
+#define EACH_WAY(loop, tables, ...)                                                                \
+    do {                                                                                           \
+        if ((tables)->is_share && (tables)->byte_rest == 0) {                                      \
+            loop(__VA_ARGS__, (struct way){true, 0});                                              \
+        } else if ((tables)->is_share) {                                                           \
+            loop(__VA_ARGS__, (struct way){true, STK_BYTE_REST});                                  \
+        } else if ((tables)->byte_rest == 0) {                                                     \
+            loop(__VA_ARGS__, (struct way){false, 0});                                             \
+        } else {                                                                                   \
+            loop(__VA_ARGS__, (struct way){false, STK_BYTE_REST});                                 \
+        }                                                                                          \
+    } while (0)
 
 /* Past the caches, if they are to be and can be. */
 INLINE void store_floats(float *out, __m256 floats, bool streamed)
@@ -237,30 +261,30 @@ INLINE void split(__m256i channels[3], const uint8_t *line)
     channels[2] = _mm256_and_si256(_mm256_srli_epi32(four, 16), byte);
 }
 
-INLINE void three_planes(float *const out[3], const uint8_t *line, size_t pixels,
-                         const struct stk_tables *tables, bool streamed)
+INLINE void scaled_planes(float *const out[3], const uint8_t *line, size_t pixels,
+                          const struct stk_tables *tables, bool streamed, struct way way)
 {
-    const struct factors red = load_factors(&tables->scaling[0]);
-    const struct factors green = load_factors(&tables->scaling[1]);
-    const struct factors blue = load_factors(&tables->scaling[2]);
-    float *const to[3] = {out[0], out[1], out[2]};
-    size_t p = 0, end = tables->is_scaled ? pixels & ~(size_t)7 : 0;
+    const struct factors factors[3] = {load_factors(&tables->scaling[0]),
+                                       load_factors(&tables->scaling[1]),
+                                       load_factors(&tables->scaling[2])};
     __m256i channels[3];
-    for (; tables->is_share && p < end; p += 8) {
+    for (size_t p = 0; p < pixels; p += 8) {
         split(channels, line + 4 * p);
         UNROLLED
         for (int c = 0; c < 3; c++) {
-            store_floats(to[c] + p, share(channels[c]), streamed);
+            store_floats(out[c] + p, scale(channels[c], &factors[c], way), streamed);
         }
     }
-    for (; p < end; p += 8) {
-        split(channels, line + 4 * p);
-        store_floats(to[0] + p, scale(channels[0], &red), streamed);
-        store_floats(to[1] + p, scale(channels[1], &green), streamed);
-        store_floats(to[2] + p, scale(channels[2], &blue), streamed);
-    }
-    float *const rest[3] = {to[0] + p, to[1] + p, to[2] + p};
-    stk_plain_float_planes(rest, line + 4 * p, pixels - p, tables);
+}
+
+INLINE void three_planes(float *const out[3], const uint8_t *line, size_t pixels,
+                         const struct stk_tables *tables, bool streamed)
+{
+    size_t end = tables->is_scaled ? pixels & ~(size_t)7 : 0;
+    float *const to[3] = {out[0], out[1], out[2]};
+    EACH_WAY(scaled_planes, tables, to, line, end, tables, streamed);
+    float *const rest[3] = {to[0] + end, to[1] + end, to[2] + end};
+    stk_plain_float_planes(rest, line + 4 * end, pixels - end, tables);
 }
 
 TARGET static void float_planes(float *const out[3], const uint8_t *line, size_t pixels,
@@ -273,6 +297,42 @@ TARGET static void streamed_planes(float *const out[3], const uint8_t *line, siz
                                    const struct stk_tables *tables)
 {
     three_planes(out, line, pixels, tables, true);
+}
+
+/* Eight pixels a step: 24 floats, which begin with red, blue and green. */
+INLINE void scaled_rgb(float *out, const uint8_t *line, size_t pixels,
+                       const struct stk_tables *tables, struct way way)
+{
+    float mean[10], rate[10], rest[10];
+    for (int i = 0; i < 10; i++) {
+        const struct stk_scaling *scaling = &tables->scaling[i % 3];
+        mean[i] = scaling->mean, rate[i] = scaling->rate, rest[i] = scaling->rest;
+    }
+    struct factors factors[3];
+    UNROLLED
+    for (int i = 0; i < 3; i++) {
+        int first = 2 * i % 3;
+        factors[i] = (struct factors){_mm256_loadu_ps(mean + first), _mm256_loadu_ps(rate + first),
+                                      _mm256_loadu_ps(rest + first)};
+    }
+    for (size_t p = 0; p < pixels; p += 8, out += 24) {
+        __m256i bytes = close_up(line + 4 * p);
+        __m128i low = _mm256_castsi256_si128(bytes), high = _mm256_extracti128_si256(bytes, 1);
+        const __m128i eight[3] = {low, _mm_unpackhi_epi64(low, low), high};
+        UNROLLED
+        for (int i = 0; i < 3; i++) {
+            __m256i words = _mm256_cvtepu8_epi32(eight[i]);
+            _mm256_storeu_ps(out + 8 * i, scale(words, &factors[i], way));
+        }
+    }
+}
+
+TARGET void stk_avx2_float_rgb(float *out, const uint8_t *line, size_t pixels,
+                               const struct stk_tables *tables)
+{
+    size_t end = tables->is_scaled ? pixels & ~(size_t)7 : 0;
+    EACH_WAY(scaled_rgb, tables, out, line, end, tables);
+    stk_plain_float_rgb(out + 3 * end, line + 4 * end, pixels - end, tables);
 }
 
 /* ---- coefficients ---- */
@@ -312,7 +372,7 @@ TARGET static const uint8_t *skip(const uint8_t *at, const uint8_t *end)
     .take = stk_bmi2_take, .idct = stk_avx2_idct, .colour = stk_avx2_colour,                       \
     .form = &stk_form_avx2, .float_columns = stk_avx2_float_columns,                               \
     .float_rows = stk_avx2_float_rows, .widen = stk_avx2_widen, .rgb = rgb, .planes = planes,      \
-    .float_rgb = stk_plain_float_rgb, .float_planes = float_planes,                                \
+    .float_rgb = stk_avx2_float_rgb, .float_planes = float_planes,                                 \
     .streamed_planes = streamed_planes
 
 const struct stk_kernels stk_kernels_avx2 = {
