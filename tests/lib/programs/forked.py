@@ -3,12 +3,15 @@
 Each line of the input is JSON: variables of the environment, and a list of a program and its arguments. For each it prints
 the exit status, the output and the errors, as JSON."""
 
+import atexit
+import gc
 import importlib
 import json
 import os
 import runpy
 import sys
 import tempfile
+import threading
 import traceback
 
 
@@ -23,7 +26,17 @@ def become(words):
         status = end.code if isinstance(end.code, int) else int(end.code is not None)
     except BaseException:
         traceback.print_exc()
-    sys.exit(status)
+    leave(status)
+
+
+def leave(status):
+    """Ends as Python's own processes of fork do. To take the interpreter apart would cost more than most programs; what comes
+    of that is tested in tests/wrappers/batches/test_exits.py."""
+    threading._shutdown()
+    atexit._run_exitfuncs()
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(status)
 
 
 def run(variables, words):
@@ -44,6 +57,7 @@ def run(variables, words):
 def main():
     for name in sys.argv[1:]:
         importlib.import_module(name)
+    gc.freeze()  # a child's collector need not walk, and so copy, all that was imported
     while line := sys.stdin.readline():
         print(json.dumps(run(*json.loads(line))), flush=True)
 
