@@ -6,6 +6,7 @@ line by line what it saw. The lines under Stoker must be the plain ones. Each ru
 """
 
 import concurrent.futures
+import importlib.util
 import itertools
 import json
 import pathlib
@@ -19,11 +20,13 @@ from checkout import BUILD
 HERE = pathlib.Path(__file__).resolve().parent
 PACKAGE = BUILD / "python"
 
-pytest.importorskip("torch", reason="no torch")
-pytest.importorskip("torchvision", reason="no torchvision")
+for module in "torch", "torchvision":  # which the tests themselves do not import
+    if importlib.util.find_spec(module) is None:
+        pytest.skip(f"no {module}", allow_module_level=True)
 
 import hang
 import pictures
+from direct import printing
 from isolated import Isolated
 from jobs import Jobs
 from outcomes import differences
@@ -37,6 +40,21 @@ def pytest_collection_modifyitems(items):
     if not (BUILD / "python/stoker/_core.abi3.so").exists():
         for item in items:
             item.add_marker(pytest.mark.skip(reason="the package is not built: python3-dev"))
+
+
+@pytest.fixture(scope="session")
+def lines():
+    """lines(program, argument..., batches=True): what it prints, with the hook alone."""
+    with printing() as lines:
+        yield lines
+
+
+@pytest.fixture(scope="session")
+def say(lines):
+    """As lines, but the lines are JSON."""
+    def say(*words, **how):
+        return list(map(json.loads, lines(*words, **how)))
+    return say
 
 
 @pytest.fixture(scope="session")

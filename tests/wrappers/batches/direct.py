@@ -1,6 +1,8 @@
 """Runs a program of tests/wrappers/batches/programs with the interpreter that runs the tests, under the hook as
 `stoker run` puts it in place, or without."""
 
+import contextlib
+import functools
 import json
 import os
 import pathlib
@@ -8,6 +10,7 @@ import subprocess
 import sys
 
 from checkout import BUILD
+from forked import forked
 from isolated import Isolated
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -21,14 +24,28 @@ def environment(batches):
             "STOKER_BATCHES": "on" if batches else "off"}
 
 
-def say(program, *arguments, batches=True, timeout=600):
-    """Returns the JSON that it prints, line by line."""
+def say_anew(program, *arguments):
+    """Returns the JSON that it prints, line by line, in an interpreter of its own that has imported nothing."""
     done = subprocess.run(
         [sys.executable, "-B", str(HERE / "programs" / program), *map(str, arguments)],
-        env=environment(batches), text=True, timeout=timeout, stdin=subprocess.DEVNULL,
+        env=environment(True), text=True, timeout=600, stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     assert done.returncode == 0, done.stderr[-4000:]
     return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+@contextlib.contextmanager
+def printing():
+    """Gives lines(program, argument..., batches=True), which returns the lines that it prints, in a child of a process that has
+    imported torchvision."""
+    with contextlib.ExitStack() as processes:
+        @functools.cache
+        def run_of(batches):
+            return processes.enter_context(forked(["torchvision"], environment(batches)))
+
+        def lines(program, *arguments, batches=True):
+            return run_of(batches)(HERE / "programs" / program, *arguments).splitlines()
+        yield lines
 
 
 def run(scratch, program, *cases):

@@ -6,13 +6,11 @@ import sys
 
 import pytest
 from checkout import BUILD
-from direct import run, say
-
-pytest.importorskip("torchvision")
+from direct import run
 
 
 @pytest.fixture(scope="module")
-def expected():
+def expected(say):
     return dict(say("rows.py", batches=False))
 
 

@@ -2,17 +2,17 @@
 kept."""
 
 import pytest
-from direct import say
+
 from slices import ALL
 
 
 @pytest.fixture(scope="module")
-def expected():
+def expected(say):
     return dict(say("slots.py", "fork", batches=False))
 
 
 @pytest.fixture(scope="module", params=["fork", "spawn", "forkserver"])
-def seen(request):
+def seen(say, request):
     """Runs all cases for one way to start processes, and one for the other ways, whose workers import torch anew."""
     cases = () if request.param == "fork" else ("kept_by_the_consumer", *["persistent", "own", "pairs"] * ALL)
     return dict(say("slots.py", request.param, *cases))

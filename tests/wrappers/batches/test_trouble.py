@@ -5,7 +5,7 @@ import re
 import signal
 
 import pytest
-from direct import say
+from direct import say_anew
 
 from jobs import wait_until_gone
 from slices import ALL
@@ -60,4 +60,4 @@ def test_large_batches_in_a_small_shm(run):
 
 def test_arrays_without_a_free_descriptor():
     """In a worker or in the main process."""
-    assert {said: count for said, count in say("descriptors.py") if count != 60} == {}
+    assert {said: count for said, count in say_anew("descriptors.py") if count != 60} == {}

@@ -1,9 +1,10 @@
 """Lets each function of Stoker's fail once, in the main process or in a worker. A DataLoader must give the same
 batches as torch's own.
 
-Prints a line for each outcome that differs, and at the end how many functions failed.
+Prints a line for each outcome that differs, each error that Python only prints, and at the end how many functions failed.
 """
 
+import os
 import pathlib
 import sys
 import warnings
@@ -54,17 +55,20 @@ def share(tensor):
     return show(tensor if array is None else torch.from_numpy(array))
 
 
-def by_a_worker():
+def tensors_by_a_worker():
     batches = list(DataLoader(Samples(), 2, num_workers=1, timeout=60))
-    arrays = DataLoader(Arrays(), 1, collate_fn=list, num_workers=1, timeout=60)
-    return list(map(show, [*batches, *arrays])), share(batches[0][0]), show(batches[0])
+    return list(map(show, batches)), share(batches[0][0]), show(batches[0])
+
+
+def arrays_by_a_worker():
+    return list(map(show, DataLoader(Arrays(), 1, collate_fn=list, num_workers=1, timeout=60)))
 
 
 def here():
     return [show(batch) for data in (Samples(), Stream()) for batch in DataLoader(data, 2)]
 
 
-WAYS = {"by a worker": by_a_worker, "here": here}
+WAYS = {"tensors by a worker": tensors_by_a_worker, "arrays by a worker": arrays_by_a_worker, "here": here}
 
 BOUNDS = {
     # Functions that torch calls in the place of its own, and functions that only call another one.
@@ -86,6 +90,7 @@ def outcome(way):
 
 
 def main():
+    os.dup2(1, 2)
     warnings.simplefilter("ignore")
     modules = [sys.modules[f"stoker._torch.{name}"] for name in MODULES]
     failing.compare(failing.subjects(modules, stoker._core, BOUNDS), [(way,) for way in WAYS], outcome)

@@ -296,10 +296,12 @@ def views_kept():
 
 
 class Forking(Pictures):
-    """The parent writes its tensor before the forked child looks at it."""
+    """The parent writes its tensor before the forked child looks at it. So it is with each fourth sample."""
 
     def __getitem__(self, i):
         tensor = CHAIN(picture(i))
+        if i % 4:
+            return tensor, "unseen"
         right = tensor.clone()
         (wait, go), (answer, tell) = os.pipe(), os.pipe()
         gate.ENDS[:] = [wait]

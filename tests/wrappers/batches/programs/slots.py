@@ -115,16 +115,27 @@ def sample_mixed(i):
             [b"small", numpy.int64(i)])
 
 
+def large_array(i):
+    """Returns an array that is just large enough for a slot of its own."""
+    return numpy.arange(i, i + 66_000, dtype="f8").reshape(220, 300)
+
+
 def sample_large_arrays(i):
     """Arrays that travel in slots of their own, of all kinds, and some that do not. One is there twice."""
-    array = numpy.arange(i, i + 150_000, dtype="f8").reshape(300, 500)
-    named = numpy.zeros(70_000, [("a", "i4"), ("b", ">f8")])
+    array = large_array(i)
+    named = numpy.zeros(45_000, [("a", "i4"), ("b", ">f8")])
     named["a"] = i
     read_only = array.copy()
     read_only.flags.writeable = False
     return [array, array, array.T, array[::-1], array > 9, array.astype(">i4"), named, array.astype("M8[s]"), read_only,
             numpy.array([str(i)] * 70_000), array[:1], array[None, :, :, None], array.view(numpy.recarray),
-            numpy.array([None, i] * 40_000), *[array + n for n in range(9)]]
+            numpy.array([None, i] * 10_000), *[array + n for n in range(9)]]
+
+
+def sample_few_arrays(i):
+    """One array twice, one that is too small for a slot, and two more."""
+    array = large_array(i)
+    return [array, array, array > 9, array + 1, array + 2]
 
 
 def register(worker):
@@ -225,26 +236,26 @@ def kept_by_the_consumer(context):
 
 @case
 def arrays_kept_by_the_consumer(context):
-    loader = loader_of(context, Of(sample_large_arrays, 40), batch_size=1, collate_fn=list)
-    kept = [(batch[0], batch[1], batch[4][5:]) for batch, in loader]
-    expected = map(sample_large_arrays, range(40))
-    return [array is again and bool((array == whole).all() and (part == over[5:]).all())
-            for (array, again, part), (whole, _, _, _, over, *_) in zip(kept, expected)]
+    loader = loader_of(context, Of(sample_few_arrays, 40), batch_size=1, collate_fn=list)
+    kept = [(batch[0], batch[1], batch[2][5:], batch[3][5:]) for batch, in loader]
+    expected = map(sample_few_arrays, range(40))
+    return [array is again and bool((array == whole).all() and (part == small[5:]).all() and (view == other[5:]).all())
+            for (array, again, part, view), (whole, _, small, other, _) in zip(kept, expected)]
 
 
 @case
 def arrays_changed_by_a_child(context):
     """A child of fork changes its arrays, the parent changes its own, and their memory is used again."""
-    loader = loader_of(context, Of(sample_large_arrays, 40), num_workers=1, batch_size=1, collate_fn=list)
+    loader = loader_of(context, Of(sample_few_arrays, 40), num_workers=1, batch_size=1, collate_fn=list)
     seen = []
-    for i, ((_, _, _, _, _, _, _, _, _, _, _, _, _, _, array, *_),) in enumerate(loader):
+    for i, ((array, *_),) in enumerate(loader):
         if i % 10 == 0:
             child = os.fork()
             if child == 0:
                 array += 100
                 os._exit(int(array[0, 0] != i + 100))
             seen.append(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0)
-        seen.append(bool((array == sample_large_arrays(i)[14]).all()))
+        seen.append(bool((array == large_array(i)).all()))
         array += 1000
     return seen
 
