@@ -28,6 +28,7 @@ void stk_decoder_free(struct stk_decoder *decoder); /* NULL is fine */
 
 struct stk_frame {
     uint32_t width, height, components;
+    const uint8_t *factors; /* of sampling, h << 4 | v, each three bytes on; NULL: not whole */
 };
 /* Reads the frame header of a JPEG, and checks nothing else. Returns false if stk_decode_examine()
  * must look. */

@@ -50,6 +50,28 @@ PyObject *core_frame(PyObject *module, PyObject *bytes)
                  : Py_NewRef(Py_None);
 }
 
+/* sampling(head): ((h, v) of each component) as the frame header says; None: it is not found. */
+PyObject *core_sampling(PyObject *module, PyObject *head)
+{
+    HELD_BUFFER Py_buffer in = {0};
+    struct stk_frame frame;
+    if (PyObject_GetBuffer(head, &in, PyBUF_SIMPLE) != 0) {
+        return NULL;
+    }
+    if (!stk_decode_frame(in.buf, (size_t)in.len, &frame) || frame.factors == NULL) {
+        return Py_NewRef(Py_None);
+    }
+    PyObject *factors = PyTuple_New((Py_ssize_t)frame.components);
+    for (uint32_t i = 0; factors != NULL && i < frame.components; i++) {
+        int factor = frame.factors[3 * i];
+        PyObject *pair = Py_BuildValue("ii", factor >> 4, factor & 15);
+        if (pair == NULL || PyTuple_SetItem(factors, (Py_ssize_t)i, pair) != 0) {
+            Py_CLEAR(factors);
+        }
+    }
+    return factors;
+}
+
 /* decode(bytes, plan, out): the pixels in `out`, or as new bytes for None; a negative number
  * (STK_DECODE_...) where it failed. plan_request.h describes the plan. */
 PyObject *core_decode(PyObject *module, PyObject *arguments)

@@ -30,14 +30,6 @@ def _segments(head):
             at += 2 + size
 
 
-def sampling(head):
-    """Returns ((h, v) of each component) of a header that the decoder found sound, or None."""
-    for marker, begin, end in _segments(head):
-        if 0xC0 <= marker <= 0xCF and marker not in (0xC4, 0xC8, 0xCC):
-            return tuple((each >> 4, each & 15) for each in head[begin + 7:end:3])
-    return None
-
-
 def exif(head):
     """Returns (begin, end) of the data of the first EXIF segment, or None."""
     for marker, begin, end in _segments(head):

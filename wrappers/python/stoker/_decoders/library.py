@@ -44,9 +44,9 @@ class Found:
     __slots__ = ("request", "shape", "turn")
 
     def __init__(self, size, pixels, turn, scale):
-        width, height = size = tuple(-(-side // scale) for side in size)
+        width, height = size if scale == 1 else [-(-side // scale) for side in size]
         channels, layout = pixels
-        self.request = ((0, 0, width, height), size, 0, 0, None, 0), 0, (channels, layout, 0, None)
+        self.request = ((0, 0, width, height), (width, height), 0, 0, None, 0), 0, (channels, layout, 0, None)
         if scale > 1:
             self.request += scale,
         self.shape = height, width, channels
@@ -158,7 +158,7 @@ def _kind_of(info, head):
     width, height, _, color, precision, _, arithmetic, _, end, _ = info
     if precision != _BYTES or arithmetic or not end or not header.is_likely(width, height, end):
         return None
-    factors = header.sampling(head)
+    factors = _core.sampling(head)
     return None if factors is None else _name_of((factors, color == _RGB))
 
 

@@ -10,7 +10,7 @@ import sys
 from PIL import Image, ImageFile, JpegImagePlugin
 
 from .. import _core
-from .._base.header import LARGEST_IMAGE, SPARSEST, is_likely, sampling  # noqa: F401  (a Feed takes them from here)
+from .._base.header import LARGEST_IMAGE, SPARSEST, is_likely  # noqa: F401  (a Feed takes them from here)
 from .._base.own import attempt_beside, is_own
 from .._store import sources
 from . import check, pending, versions
@@ -279,7 +279,7 @@ def jpeg_size(source):
     """Returns (width, height) of a JPEG (_store/sources.py), as Image.open would find it. Returns None if its header
     shows that Pillow is to open it."""
     size = sampled_size(source)
-    return size if size and sampling(source.head) in check.proven().samplings else None
+    return size if size and _core.sampling(source.head) in check.proven().samplings else None
 
 
 def sampled_size(source):
@@ -298,7 +298,7 @@ def sampled_size(source):
 def may_become_rgb(form):
     """Returns true for the form of a grey JPEG, of which an RGB image can be made."""
     return (form.info[2] == 1 and _flaw(form.info[:2], form.info, 1) is None
-            and sampling(form.head) in check.proven().samplings)
+            and _core.sampling(form.head) in check.proven().samplings)
 
 
 def is_taken(kind):
