@@ -1,13 +1,10 @@
-"""The numbers of a few boxes beside an image: what v2's Resize, flips and ConvertBoundingBoxFormat make of them, without
-torch, as in boxes.py.
+"""The numbers of a few boxes beside an image: what v2's Resize, flips, ConvertBoundingBoxFormat and SanitizeBoundingBoxes
+make of them, without torch (core/steps/boxes.c).
 
-A product or a sum of two float32 that is made in double and rounded once is the float32 that torch makes. The results are
-compared with those of torchvision's functions, once for each type of numbers.
+The results are compared with those of torchvision's functions, once for each type of numbers.
 """
 
-import array
 import itertools
-import struct
 import sys
 
 import torch
@@ -18,7 +15,7 @@ from . import boxes
 
 _SIDES = 4
 _CPU = torch.device("cpu")
-_CODES = {torch.float32: "f", torch.float64: "d", torch.int64: "q"}  # of struct
+_ROW_BYTES = {"f": 16, "d": 32, "q": 32}
 
 # The test's boxes and canvases, (height, width).
 _NUMBERS = (-3.7, 0, 0.1, 2, 7, 33.3, 100)
@@ -27,29 +24,15 @@ _CANVASES = (75, 100), (320, 41)
 _proven = {}  # {a type of numbers: true if the numbers of the test's boxes are torchvision's}
 
 
-def _rounded(dtype, values):
-    return array.array("f", values).tolist() if dtype is torch.float32 else values
-
-
-def _sums(dtype, first, second):
-    return _rounded(dtype, [a + b for a, b in zip(first, second)])
-
-
-def _differences(dtype, first, second):
-    return _rounded(dtype, [a - b for a, b in zip(first, second)])
-
-
 class Boxes:
     """The boxes of a sample, as they are so far."""
 
-    __slots__ = ("like", "dtype", "numbers", "form", "canvas", "is_same", "is_shared")
+    __slots__ = ("like", "form", "canvas", "is_same", "is_shared", "_dtype", "_numbers", "_changes")
 
     def __init__(self, like, plain):
         """`like` is a BoundingBoxes that of() takes, `plain` its tensor of torch's own class."""
-        self.like, self.dtype = like, plain.dtype
-        self.numbers = list(itertools.chain.from_iterable(plain.tolist()))  # of all boxes, one after the other
-        if not all([-boxes.MOST < number < boxes.MOST for number in self.numbers]):
-            raise ValueError("too large, or no number")
+        self.like, self._dtype = like, plain.dtype
+        self._numbers, self._changes = plain.tolist(), []
         self.form, self.canvas = like.format.value, like.canvas_size
         self.is_same = True  # the object is the program's,
         self.is_shared = True  # or its memory is
@@ -62,43 +45,43 @@ class Boxes:
         is_fit = (dtype in boxes.TYPES and len(shape) == 2 and shape[1] == _SIDES and 0 < shape[0] <= boxes.MOST_BOXES
                   and plain.is_cpu and not plain.requires_grad and type(canvas) is tuple and len(canvas) == 2
                   and _is_proven(dtype))
-        return cls(value, plain) if is_fit else None
+        if not is_fit:
+            return None
+        found = cls(value, plain)
+        found._made()
+        return found
 
     def again(self):
         """Returns the boxes as of() found them."""
         return Boxes(self.like, self.like.as_subclass(torch.Tensor))
 
     def count(self):
-        return len(self.numbers) // _SIDES
+        """Returns how many boxes of() found."""
+        return len(self._numbers)
 
-    def _changes(self):
+    def kind(self):
+        """Returns what of them the transforms' results may depend on."""
+        return self.form, self._dtype
+
+    def _change(self, *change):
         self.is_same = self.is_shared = False
+        self._changes.append(change)
+
+    def _made(self):
+        """Returns (the bytes of the numbers, true or false for each box that kept() has seen). Raises ValueError for numbers
+        that are torchvision's to change."""
+        return _core.boxes(self._numbers, boxes.TYPES[self._dtype], self._changes)
 
     def resized(self, size):
         """Makes the boxes of an image that is resized to (height, width)."""
         self.is_same = False
-        if size == self.canvas:
-            return
-        (height, width), (new_height, new_width), dtype = self.canvas, size, self.dtype
-        self._changes()
-        ratios = array.array("f", (new_width / width, new_height / height)).tolist()
-        products = [a * b for a, b in zip(self.numbers, itertools.cycle(ratios))]
-        if dtype is torch.int64:
-            products = map(int, _rounded(torch.float32, products))
-        self.numbers, self.canvas = list(_rounded(dtype, products)), size
+        if size != self.canvas:
+            self._change("resize", size[1] / self.canvas[1], size[0] / self.canvas[0])
+            self.canvas = size
 
     def flipped(self, direction):
         """Makes the boxes of an image that is flipped, left to right (1) or top to bottom (2)."""
-        self._changes()
-        first, last = direction - 1, direction + 1
-        begins, ends, dtype = self.numbers[first::_SIDES], self.numbers[last::_SIDES], self.dtype
-        whole = [self.canvas[1 - first]] * len(begins)
-        if self.form == "XYXY":
-            begins, ends = ends, begins
-            self.numbers[last::_SIDES] = [-each for each in _differences(dtype, ends, whole)]
-        elif self.form == "XYWH":
-            begins = _sums(dtype, begins, ends)
-        self.numbers[first::_SIDES] = [-each for each in _differences(dtype, begins, whole)]
+        self._change("flip", direction - 1, self.form, self.canvas[2 - direction])
 
     def converted(self, form):
         """Makes the boxes in another format. Raises ValueError for a conversion that is torchvision's."""
@@ -107,34 +90,25 @@ class Boxes:
             return
         if (self.form, form) != ("XYWH", "XYXY"):
             raise ValueError("this conversion is torchvision's")
-        self._changes()
-        for first in (0, 1):
-            sides = self.numbers[first::_SIDES], self.numbers[first + 2::_SIDES]
-            self.numbers[first + 2::_SIDES] = _sums(self.dtype, *sides)
+        self._change("corners")
         self.form = form
-
-    def rows(self):
-        """Returns the numbers of each box."""
-        return [self.numbers[at:at + _SIDES] for at in range(0, len(self.numbers), _SIDES)]
 
     def kept(self, limits):
         """Drops boxes as SanitizeBoundingBoxes does. `limits`: the least side and area. Returns a mask: true for each box
         that is kept."""
         if self.form != "XYXY":
             raise ValueError("torchvision converts the boxes first")
-        rows = self.rows()
-        mask = [boxes.is_kept(row, *self.canvas, *limits) for row in rows]
-        self._changes()
-        self.numbers = list(itertools.chain.from_iterable(itertools.compress(rows, mask)))
-        return mask
+        self._change("keep", *self.canvas, *limits)
+        return self._made()[1]
 
     def tensor(self):
         """Returns the tensor of torch's own class."""
         if self.is_shared:
             return self.like.as_subclass(torch.Tensor)
-        tensor = torch.empty_strided((self.count(), _SIDES), (_SIDES, 1), dtype=self.dtype, device=_CPU)
-        if self.numbers:
-            values = struct.pack(f"{len(self.numbers)}{_CODES[self.dtype]}", *self.numbers)
+        values, _ = self._made()
+        rows = len(values) // _ROW_BYTES[boxes.TYPES[self._dtype]]
+        tensor = torch.empty_strided((rows, _SIDES), (_SIDES, 1), dtype=self._dtype, device=_CPU)
+        if rows:
             _core.memory_at(tensor.data_ptr(), len(values))[:] = values
         return tensor
 

@@ -139,7 +139,7 @@ class _Sample:
 
     def kinds(self):
         """Returns what the leaves are."""
-        return tuple(map(type, self.values)), None if self.boxes is None else (self.boxes.form, self.boxes.dtype)
+        return tuple(map(type, self.values)), None if self.boxes is None else self.boxes.kind()
 
     def outputs(self, part, transforms):
         """Returns the values behind the part's transforms."""

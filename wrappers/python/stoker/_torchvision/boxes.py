@@ -9,15 +9,15 @@ import sys
 
 import torch
 
+from .. import _core
 from .._base import cache
 from .._pipeline import lazy_tensors
 
 NAME = "_get_sanitize_bounding_boxes_mask"
 _NAMED = {"format", "canvas_size", "min_size", "min_area"}
-TYPES = torch.float32, torch.float64, torch.int64
+TYPES = {torch.float32: "f", torch.float64: "d", torch.int64: "q"}  # as _core.boxes() has them
 MOST_BOXES = 32
-MOST = 1 << 24  # whole numbers up to this one are the same in each type
-_DOUBT = 1e-6  # more than a float32's rounding
+_MOST = 1 << 24  # whole numbers up to this one are the same in each type
 
 # The first test: corners, the canvas, the least side and area.
 _CORNERS, _LIMITS = (-1, 0, 3, 7, 8, 11), (7, 8, 2, 13)
@@ -38,29 +38,22 @@ def mask(plain, boxes, named):
     if (numbers.dtype not in TYPES or numbers.ndim != 2 or numbers.shape[1] != 4 or not 0 < len(numbers) <= MOST_BOXES
             or numbers.device.type != "cpu" or not _is_proven(plain, numbers.dtype)):
         return None
-    return torch.tensor([is_kept(box, *limits) for box in numbers.tolist()], device="cpu")
+    return torch.tensor(_kept(numbers.tolist(), *limits), device="cpu")
+
+
+def _kept(rows, *limits):
+    """Returns true for each box of corners to keep, else false. Raises ValueError for a box in doubt."""
+    return _core.boxes(rows, "d", [("keep", *limits)])[1]
 
 
 def _is_whole(limit):
-    return (type(limit) is int or type(limit) is float) and 1 <= limit <= MOST and limit % 1 == 0
+    return (type(limit) is int or type(limit) is float) and 1 <= limit <= _MOST and limit % 1 == 0
 
 
 def are_tensors_plain():
     """Returns true if a comparison of boxes is a tensor of torch's own class, and no other code sees it."""
     helpers = sys.modules["torchvision.tv_tensors._torch_function_helpers"]
     return not helpers._must_return_subclass() and lazy_tensors.is_torch_alone()
-
-
-def is_kept(box, height, width, side, area):
-    """Returns true for a box of corners to keep. Raises ValueError for a box in doubt."""
-    left, top, right, bottom = box
-    across, down = right - left, bottom - top
-    if not all([-MOST < corner < MOST for corner in box]):
-        raise ValueError("too large, or no number")
-    if any([abs(size - least) <= least * _DOUBT for size, least in ((across, side), (down, side), (across * down, area))]):
-        raise ValueError("rounding may count")
-    return (across >= side and down >= side and across * down >= area and min(box) >= 0
-            and left <= width and right <= width and top <= height and bottom <= height)
 
 
 def _is_proven(plain, dtype):
@@ -77,4 +70,4 @@ def _is_same(plain, dtype):
                        min_size=_LIMITS[2], min_area=_LIMITS[3])
     except Exception:  # another version's function
         return False
-    return theirs.dtype is torch.bool and theirs.tolist() == [is_kept(box, *_LIMITS) for box in boxes]
+    return theirs.dtype is torch.bool and theirs.tolist() == _kept(list(map(list, boxes)), *_LIMITS)
