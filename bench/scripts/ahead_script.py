@@ -3,7 +3,8 @@
     ahead_script.py tree DIRECTORY          a reader of its own: all files below, in a drawn order
     ahead_script.py shards DIRECTORY        tar files, one after the other, by two processes
     ahead_script.py tfrecords DIRECTORY     TFRecord files, one after the other, by two processes
-    ahead_script.py webdataset DIRECTORY    the same by webdataset, with two workers
+    ahead_script.py webdataset DIRECTORY    the same by webdataset, with two workers that make batches
+    ahead_script.py webdataset-samples DIRECTORY    the same, sample by sample
     ahead_script.py indexed DIRECTORY       files whose names are computed, by a DataLoader with two workers: the passes
                                             behind the first
     ahead_script.py once DIRECTORY          the first pass of that
@@ -25,6 +26,7 @@ import tarfile
 import time
 
 WORKERS = 2
+BATCH = 16  # of webdataset
 RECORD_HEAD, RECORD_TAIL = 12, 4  # of a TFRecord: the length and its check, the check of the data
 PASSES = 3
 
@@ -76,14 +78,14 @@ def read_by_processes(top, read=read_shards):
     return sum(samples), sum(sizes), time.monotonic() - start
 
 
-def read_by_webdataset(top):
+def read_by_webdataset(top, batch):
     import torch
     import webdataset
 
-    data = webdataset.WebDataset(list_shards(top), shardshuffle=False)
+    data = webdataset.WebDataset(list_shards(top), shardshuffle=False).to_tuple("bin")
     start = time.monotonic()
-    loader = torch.utils.data.DataLoader(data, batch_size=None, num_workers=WORKERS)
-    sizes = [len(sample["bin"]) for sample in loader]
+    loader = torch.utils.data.DataLoader(data.batched(batch) if batch > 1 else data, batch_size=None, num_workers=WORKERS)
+    sizes = [len(sample) for (samples,) in loader for sample in (samples if batch > 1 else [samples])]
     return len(sizes), sum(sizes), time.monotonic() - start
 
 
@@ -184,7 +186,8 @@ def read_passes(data, first=0, passes=1):
 
 
 if __name__ == "__main__":
-    kinds = {"indexed": lambda top: read_passes(Indexed(top), 1, PASSES), "tree": read_tree, "shards": read_by_processes, "webdataset": read_by_webdataset,
+    kinds = {"indexed": lambda top: read_passes(Indexed(top), 1, PASSES), "tree": read_tree, "shards": read_by_processes,
+             "webdataset": lambda top: read_by_webdataset(top, BATCH), "webdataset-samples": lambda top: read_by_webdataset(top, 1),
              "once": lambda top: read_passes(Indexed(top)), "masks": lambda top: read_passes(Masked(top)),
              "ranges": lambda top: read_passes(Ranges(top), 1, PASSES), "hdf5": lambda top: read_passes(Rows(top), 1, PASSES),
              "ids": lambda top: read_passes(Ids(top)),

@@ -148,5 +148,6 @@ def measure():
         with slowfs.SlowFS(shards, latency_ms=5) as slow:
             add_rows(table, slow, "shards", "tar files as streams, 5 ms", 4)
             if importlib.util.find_spec("webdataset") is not None:
-                add_rows(table, slow, "webdataset", "webdataset, 5 ms", 4)
+                add_rows(table, slow, "webdataset", "webdataset, batches of 16, 5 ms", 4)
+                add_rows(table, slow, "webdataset-samples", "webdataset, sample by sample, 5 ms", None)
     return table
