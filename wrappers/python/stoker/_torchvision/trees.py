@@ -9,6 +9,7 @@ import sys
 
 from torch.utils import _pytree
 
+from .. import _core
 from .._base.own import attempt
 from .._pipeline import exact
 
@@ -25,29 +26,8 @@ _new = 0
 
 
 def _taken(value, leaves):
-    """Returns the structure of a value, and appends its leaves: None for a leaf, (class, parts) or (dict, keys, parts). Raises
-    ValueError for all that torch is to flatten."""
-    kind = type(value)
-    if kind is dict:
-        keys = tuple(value)
-        if any([type(key) is not str for key in keys]):  # 1 equals True
-            raise ValueError("other keys")
-        return dict, keys, tuple([_taken(each, leaves) for each in value.values()])
-    if kind is tuple or kind is list:
-        return kind, tuple([_taken(each, leaves) for each in value])
-    if kind in _nodes or issubclass(kind, tuple) or len(leaves) >= _MOST_LEAVES:
-        raise ValueError("another container, or too much")
-    leaves.append(value)
-    return None
-
-
-def _built(structure, leaves):
-    """Returns the value of this structure. `leaves` is an iterator."""
-    if structure is None:
-        return next(leaves)
-    kind, *keys, parts = structure
-    values = [_built(part, leaves) for part in parts]
-    return values if kind is list else tuple(values) if kind is tuple else dict(zip(keys[0], values))
+    """Returns the structure of a value, and appends its leaves. Raises ValueError for all that torch is to flatten."""
+    return _core.flatten(value, leaves, _nodes, _MOST_LEAVES)
 
 
 def _learned(value, leaves, structure):
@@ -81,7 +61,7 @@ def _whole(leaves, spec):
     pair = _structures.get(id(spec))
     if pair is None or pair[0] is not spec or type(leaves) is not list or len(leaves) != spec.num_leaves or exact.is_compiling():
         return None
-    return (_built(pair[1], iter(leaves)),)
+    return (_core.unflatten(pair[1], leaves),)
 
 
 def tree_flatten(tree):
