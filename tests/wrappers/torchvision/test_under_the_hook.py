@@ -160,6 +160,14 @@ def test_sanitized_boxes(tell, version):
 
 
 @needs_tv_tensors
+def test_changed_boxes(tell, version):
+    """Changes one after the other, of one box and of several."""
+    count = 20000 if ALL else 2000
+    assert tell("hooked", "changed_boxes.py", count, 0) == {"different": [], "same": count}
+    record("torchvision", "changed boxes", version, f"{count} samples", "same")
+
+
+@needs_tv_tensors
 def test_a_resize_that_differs_is_left_to_torch(tell):
     """torch's code for processors without AVX2 gives other bytes."""
     env = {"ATEN_CPU_CAPABILITY": "default"}
