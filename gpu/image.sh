@@ -14,11 +14,11 @@ trap 'rm -rf "$scratch"' EXIT
 kernel=$scratch/kernel
 ptx_version=6.3 ptx_device=75
 
-# Its bytes, and a 0 behind them that does not count.
+# Its bytes, and a 0 behind them that does not count. A compiler reads a string in a tenth of the time of numbers.
 array() {
-    echo "const unsigned char $1[] __attribute__((aligned(64))) = {"
-    if [ -n "$2" ]; then od -An -v -tu1 "$2" | sed 's/ \{1,\}/,/g; s/^,//; s/$/,/'; fi
-    echo "0};"
+    echo "const unsigned char $1[] __attribute__((aligned(64))) ="
+    if [ -n "$2" ]; then od -An -v -to1 "$2" | sed 's/ /\\/g; s/.*/"&"/'; fi
+    echo '"";'
     echo "const size_t $1_bytes = sizeof $1 - 1;"
 }
 
