@@ -146,16 +146,21 @@ def assert_self_contained(text):
 
 
 @pytest.fixture(scope="module")
-def drawn(session_scratch):
-    """Returns a page as a browser shows it, which must be whole and must have loaded nothing."""
+def chromium(session_scratch):
     if browser.find() is None:
-        pytest.skip("no Chromium here: no browser has drawn the page")
+        pytest.skip("no Chromium here: no browser has looked at the page")
+    (session_scratch / "chromium").mkdir()
+    with browser.Browser(session_scratch / "chromium") as started:
+        yield started
 
+
+@pytest.fixture(scope="module")
+def drawn(chromium):
+    """Returns a page as a browser shows it, which must be whole and must have loaded nothing."""
     @functools.cache
     def draw(text):
         assert_self_contained(text)
-        (session_scratch / "drawn").mkdir(exist_ok=True)
-        page = Page(browser.rendered(text, session_scratch / "drawn"))
+        page = Page(chromium.rendered(text))
         assert not page.all("img") and not page.all("a") and not page.all("noscript")
         assert not any("src" in one or "url" in one.get("style", "") for _, one in page.tags)
         names = [one["id"] for _, one in page.tags if "id" in one]
@@ -580,15 +585,11 @@ LOOK = """(page, window) => {
 
 
 @pytest.fixture(scope="module", params=["light", "dark"])
-def looked(request, trained, session_scratch):
+def looked(request, trained, chromium):
     """Returns the browser's report of the page, the width that it had, and whether it was dark."""
-    if browser.find() is None:
-        pytest.skip("no Chromium here: no browser has looked at the page")
     dark = request.param == "dark"
     width = 400 if dark else 1000
-    scratch = session_scratch / request.param
-    scratch.mkdir()
-    return browser.look(trained[2], scratch, LOOK, width, dark), width, dark
+    return chromium.look(trained[2], LOOK, width, dark), width, dark
 
 
 def plot(looked, name):
