@@ -1,8 +1,8 @@
 # The tests' parts, and how they run. Part of the Makefile.
 
 # Python's tests, by a path of this checkout that other users can enter; -rs says why a test is skipped, and fE names
-# what failed, as scripts/test.sh reads it.
-PYTEST = STOKER_BUILD='$(B)' tests/lib/reachable.sh $(PYTHON) -m pytest -q -rfEs --tb=short
+# what failed, as scripts/test.sh reads it. Plugins that other packages have brought take as long to import as pytest.
+PYTEST = PYTEST_DISABLE_PLUGIN_AUTOLOAD=1 STOKER_BUILD='$(B)' tests/lib/reachable.sh $(PYTHON) -m pytest -q -rfEs --tb=short
 NEWEST_PYTEST = $(PYTEST:$(PYTHON)=$(VENV)/bin/python)
 
 # ---- the parts: one for each folder with Python's tests, test-cache-kills for tests/cache/kills ----
@@ -14,11 +14,11 @@ FOLDERS := $(filter-out packages gpu cluster,$(patsubst tests/%/,%,$(sort $(dir 
 PARTS := $(addprefix test-,$(subst /,-,$(FOLDERS)))
 
 # Jobs on a slow origin wait more than they compute, so several files at a time; not where failed tests are repeated ALONE.
-WORKERS_cli-summary := -n 2 --dist loadfile
-WORKERS_cache-files := -n 2 --dist loadfile
-WORKERS_cache-tiers := -n 2 --dist loadfile
-WORKERS_docs := -n 2
-WORKERS_store := -n 2 --dist loadfile
+WORKERS_cli-summary := -p xdist -n 2 --dist loadfile
+WORKERS_cache-files := -p xdist -n 2 --dist loadfile
+WORKERS_cache-tiers := -p xdist -n 2 --dist loadfile
+WORKERS_docs := -p xdist -n 2
+WORKERS_store := -p xdist -n 2 --dist loadfile
 
 # `make test` runs the mechanism of batches, and the interpreter's end after it: the rest takes ten minutes.
 SLICE_wrappers-batches := slots rows_in_place faults exits
@@ -381,8 +381,8 @@ test-docs-root: wheel ## the documents' commands in a root directory with nothin
 .PHONY: check
 check: test-programs ## before each commit: unit tests, the interposed symbols, the command, in two minutes
 	@tests/unit/run.sh $(B)/tests/unit
-	@$(PYTEST) -n 3 tests/preload/symbols -k 'test_abi or (main and (cold or known))'
-	@$(PYTEST) -n 3 --dist loadfile $(addprefix tests/cli/verbs/test_,help.py verbs.py state.py) tests/docs/test_design.py
+	@$(PYTEST) -p xdist -n 3 tests/preload/symbols -k 'test_abi or (main and (cold or known))'
+	@$(PYTEST) -p xdist -n 3 --dist loadfile $(addprefix tests/cli/verbs/test_,help.py verbs.py state.py) tests/docs/test_design.py
 	@scripts/prose.sh
 
 # ---- all of it ----
