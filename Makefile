@@ -37,8 +37,8 @@ NEEDS :=
 # A sanitizer's code takes half as long to compile with -O1, runs as fast, and less that it might see is
 # optimised away.
 OPTIMISE := $(if $(SAN),-O1,-O3)
-# A sanitizer's report needs lines and functions, which -g1 has, and not the variables of -g.
-DEBUG := $(if $(SAN),-g1,-g)
+# A report and a backtrace need lines and functions, which -g1 has. A debugger shows variables with DEBUG=-g.
+DEBUG := -g1
 ALL_CFLAGS = -std=gnu11 -D_GNU_SOURCE -I. $(WARNINGS) $(OPTIMISE) $(DEBUG) $(USERS) $(GUEST) $(NEEDS) \
 	$(CODE) $(COMPILE_SAN)
 # Objects hold plain code, which everything but the library links.
@@ -102,7 +102,7 @@ $(B)/exports.map: preload/interpose/symbols.def Makefile | $(B)/obj needed-is-th
 
 $(B)/libstoker.so: $(call objects,$(BASE) $(CACHE) $(PRELOAD)) $(B)/exports.map
 	$(if $(V),,@echo "  LINK  $@")
-	$(Q)$(CC) $(OPTIMISE) -g $(CFLAGS) $(GUEST) $(or $(LTO),-fno-lto) -shared -o $@ $(filter %.o,$^) $(LDFLAGS) $(LINK_SAN) -Wl,-z,now -Wl,-z,relro \
+	$(Q)$(CC) $(OPTIMISE) $(DEBUG) $(CFLAGS) $(GUEST) $(or $(LTO),-fno-lto) -shared -o $@ $(filter %.o,$^) $(LDFLAGS) $(LINK_SAN) -Wl,-z,now -Wl,-z,relro \
 		-Wl,-z,noexecstack -Wl,-z,noseparate-code $(if $(SAN),,-Wl,--no-undefined) \
 		-Wl,--version-script=$(B)/exports.map
 

@@ -84,9 +84,6 @@ test-preload-symbols: $(PRELOAD_PROGRAMS)
 UNIT_SOURCES := $(wildcard tests/unit/*.c tests/unit/*/*.c tests/unit/*/*/*.c) tests/gpu/walk.c tests/gpu/image.c \
 	wrappers/python/core/feed/thread_pool.c
 
-# A failed check needs lines and functions, which -g1 has.
-$(B)/checked/%.o: DEBUG = -g1
-
 # The folders of the command that have unit tests, and those below them: a sanitizer's build compiles no other.
 UNIT_CLI := $(call of,$(addprefix cli/,ahead args fill history os out run summary tiers top))
 
