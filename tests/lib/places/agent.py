@@ -12,6 +12,7 @@ be compared with that of a process without the library.
 import contextlib
 import itertools
 import json
+import marshal
 import os
 import pathlib
 import select
@@ -58,7 +59,7 @@ class Agent:
         line = stdout.readline()
         if not line:
             raise AssertionError(f"the agent has ended: {self.process.communicate()[1]}")
-        kind, value = eval(line)
+        kind, value = marshal.loads(bytes.fromhex(line))
         if kind == "errno":
             raise OSError(value, os.strerror(value))
         return value
@@ -67,7 +68,7 @@ class Agent:
         """Makes a call: a function of the program, or of os."""
         arguments = tuple(os.fsencode(one) if isinstance(one, os.PathLike) else one
                           for one in arguments)
-        self.process.stdin.write(repr((name, arguments)) + "\n")
+        self.process.stdin.write(marshal.dumps((name, arguments)).hex() + "\n")
         self.process.stdin.flush()
         return self._hear()
 

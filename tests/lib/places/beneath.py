@@ -9,7 +9,7 @@ def name_of(fd):
     """Returns the empty string if the file has no name: an unlinked file, a pipe, a path that is too long."""
     import ctypes
     import os
-    realpath, name = ctypes.CDLL(None).realpath, ctypes.create_string_buffer(4096)
+    realpath, name = ctypes.pythonapi.realpath, ctypes.create_string_buffer(4096)  # pythonapi is open: a CDLL takes longer
     realpath.restype = ctypes.c_void_p
     return os.fsdecode(name.value) if realpath(b"/proc/self/fd/%d" % fd, name) else ""
 
