@@ -81,13 +81,20 @@ test-preload-symbols: $(PRELOAD_PROGRAMS)
 
 # ---- tests/unit and tests/cache/stress: the folders from within ----
 
-UNIT_SOURCES := $(wildcard tests/unit/*.c tests/unit/*/*.c tests/unit/*/*/*.c) tests/gpu/walk.c tests/gpu/image.c \
-	wrappers/python/core/feed/thread_pool.c
+UNIT_TESTS := $(wildcard tests/unit/*.c tests/unit/*/*.c tests/unit/*/*/*.c)
+
+# A compiler needs longer to optimise these than they run. The reference of the kernel's grid computes for long.
+UNOPTIMISED := $(call checked,$(filter-out tests/unit/gpu/%,$(UNIT_TESTS))) $(PRELOAD_FRAME_OBJECTS) \
+	$(if $(SAN),$(call objects,$(CLI)))
+$(UNOPTIMISED): OPTIMISE = -O0
 
 # The folders of the command that have unit tests, and those below them: a sanitizer's build compiles no other.
 UNIT_CLI := $(call of,$(addprefix cli/,ahead args fill history os out run summary tiers top))
 
-$(B)/tests/unit: $(call checked,$(UNIT_SOURCES) $(BASE) $(CACHE) $(RING)) $(call objects,$(UNIT_CLI) $(STORE) $(GPU))
+UNIT_CORE := wrappers/python/core/feed/thread_pool.c
+
+$(B)/tests/unit: $(call checked,$(UNIT_TESTS) tests/gpu/image.c $(BASE) $(CACHE) $(RING) $(UNIT_CORE)) \
+		$(call objects,$(UNIT_CLI) $(STORE) $(GPU) tests/gpu/walk.c)
 	@mkdir -p $(@D)
 	$(if $(V),,@echo "  LINK  $@")
 	$(Q)$(LINK) -o $@ $(filter %.o,$^) $(LDFLAGS) $(LINK_SAN) $$(pkg-config --libs check) -llmdb -lm -ldl \
