@@ -115,13 +115,14 @@ def random_pixels(rng, size):
     x = numpy.linspace(0, coarse.shape[1] - 1.01, width)
     yi, xi = y.astype(int), x.astype(int)
     fy, fx = (y - yi)[:, None, None], (x - xi)[None, :, None]
-    top = coarse[yi][:, xi] * (1 - fx) + coarse[yi][:, xi + 1] * fx
-    bottom = coarse[yi + 1][:, xi] * (1 - fx) + coarse[yi + 1][:, xi + 1] * fx
-    pixels = top * (1 - fy) + bottom * fy
+    wide = coarse[:, xi] * (1 - fx) + coarse[:, xi + 1] * fx
+    pixels = wide[yi] * (1 - fy) + wide[yi + 1] * fy
     for _ in range(rng.integers(0, 6)):
         a, b = sorted(rng.integers(0, width + 1, 2)), sorted(rng.integers(0, height + 1, 2))
         pixels[b[0]:b[1], a[0]:a[1]] = rng.integers(0, 256, 3)
-    pixels += rng.normal(0, rng.choice((0, 2, 10, 60)), pixels.shape)
+    noise = rng.choice((0, 2, 10, 60))
+    if noise:
+        pixels += rng.normal(0, noise, pixels.shape)
     return numpy.clip(pixels, 0, 255).astype(numpy.uint8)
 
 
