@@ -47,7 +47,7 @@ def kept(state):
     return list((state["XDG_STATE_HOME"] / "stoker/samples").glob("*"))
 
 
-LOADERS = ["one:2:", "one:2:persistent", "one:2:spawn", "one:2:subset", "one:2:single", "one:0:", "one:2:batches",
+LOADERS = ["one:2:", "one:2:persistent", "one:1:spawn", "one:2:subset", "one:2:single", "one:0:", "one:2:batches",
            "one:2:lists", "two:2:", "two:2:batches"]
 DRAWN = ["other:2:", "mixed:2:"]
 

@@ -15,8 +15,8 @@ from origin import Origin, settle
 from skipping import isolated_or_skip
 
 PROGRAM = pathlib.Path(__file__).parent / "programs/ranges.py"
-COUNT, SIZE = 600, 100_000
-TIER = 24 << 20
+COUNT, SIZE = 400, 100_000
+TIER = 16 << 20
 PROBES = 64  # ORDER_PROBES of cli/ahead/orders/order.h
 ABSENT = 1 - TIER / (COUNT * SIZE)  # of the file
 IN_WAITING = 180  # samples that an epoch asks for until the loader says that it is done with some, and some more

@@ -59,7 +59,9 @@ def train(loader, set_epoch=None, most=None):
 # ---- torch ----
 
 def started(how):
-    return lambda data: train(DataLoader(data, shuffle=True, multiprocessing_context=how, persistent_workers=True, **USUAL))
+    """One worker: each that is not forked imports torch anew."""
+    return lambda data: train(DataLoader(data, shuffle=True, multiprocessing_context=how, persistent_workers=True, batch_size=8,
+                                         num_workers=1))
 
 
 def one_generator(data):
