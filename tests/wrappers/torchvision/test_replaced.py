@@ -17,60 +17,6 @@ replaced = {hasattr(each, "__wrapped__") for each in (
 print(*replaced, T.ToTensor()(image).sum().item())
 """
 
-SPARED = """
-import sys
-import torch
-from torchvision import transforms as T
-from PIL import Image
-plain, built = torch.linspace, []
-torch.linspace = lambda *arguments, **named: built.append(arguments) or plain(*arguments, **named)
-counts = []
-for kind in (T.RandAugment, T.AutoAugment, T.TrivialAugmentWide):
-    for _ in range(3):
-        built.clear()
-        kind()(Image.new("RGB", (50, 40)))
-        counts.append(len(built) > 0)
-print(*counts)
-drawn = []
-sys.setprofile(lambda frame, *event: frame.f_code.co_name == "get_params" and drawn.append(event))
-steps = [T.RandomCrop(32, padding=4), T.RandomHorizontalFlip()]
-for end in [], [T.ToTensor()]:
-    drawn.clear()
-    T.Compose(steps + end)(Image.new("RGB", (32, 32)))
-    print(len(drawn) > 0)
-"""
-
-INTERRUPTED = """
-import ctypes
-import sys
-import threading
-import _thread
-from PIL import Image
-from torchvision import transforms as T
-ROUNDS, ENOUGH = 200, 20
-transform = T.Compose([T.RandomResizedCrop(32), T.RandomHorizontalFlip(), T.ToTensor()])
-may_raise, main = threading.Semaphore(0), _thread.get_ident()
-raised = seen = 0
-def interrupt():
-    global raised
-    for _ in range(ROUNDS):
-        may_raise.acquire()
-        ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(main), ctypes.py_object(RuntimeError))
-        raised += 1
-threading.Thread(target=interrupt, daemon=True).start()
-sys.setswitchinterval(1e-5)
-for number in range(ROUNDS):
-    samples = 0
-    try:
-        may_raise.release()
-        while samples < ENOUGH:
-            transform(Image.open(sys.argv[1]).convert("RGB"))
-            samples += raised > number
-    except RuntimeError:
-        seen += 1
-print(seen, ROUNDS)
-"""
-
 
 def test_replaced_functions(tell, version):
     plain = tell("plainly", "replaced.py")
@@ -116,8 +62,18 @@ def test_flags(jobs, scratch, folder):  # noqa: F811
     replaced, images, total = run()
     assert (replaced, images) == (True, 1)
     assert run("--no-torchvision") == (False, 1, total)
-    assert run(env={"STOKER_TORCHVISION": "off"}) == (False, 1, total)
     assert run("--no-decode") == (False, 0, total)
+
+
+def test_a_variable_as_its_flag(jobs, folder):  # noqa: F811
+    """A job has the same environment by either."""
+    def environment(*flags, **options):
+        lines = jobs.run(["env"], path=folder, flags=flags, **options).stdout.splitlines()
+        return [line for line in sorted(lines) if not line.startswith(("STOKER_RUN=", "STOKER_ORDERS="))]
+
+    by_flag = environment("--no-torchvision")
+    assert "STOKER_TORCHVISION=off" in by_flag
+    assert environment(env={"STOKER_TORCHVISION": "off"}) == by_flag
 
 
 def test_a_function_of_ours_that_fails_is_as_if_nothing_had_been_tried(tell, version, folder):
@@ -127,20 +83,14 @@ def test_a_function_of_ours_that_fails_is_as_if_nothing_had_been_tried(tell, ver
     record("torchvision", "functions of ours that fail", version, failed, "same")
 
 
-def test_what_need_not_be_done_again(jobs, scratch, folder):  # noqa: F811
+def test_what_need_not_be_done_again(tell):
     """Magnitudes are built once. Crops and flips of an image in memory are noted."""
-    script = scratch / "spared.py"
-    script.write_text(SPARED)
-    ran = jobs.run([sys.executable, script], path=folder, timeout=600)
-    built, *drawn = ran.stdout.splitlines()
+    built, *drawn = tell("hooked", "spared.py", lines=True)
     assert built.split() == ["True", "False", "False"] * 3
     assert drawn == ["False", "False"]
 
 
-def test_an_error_of_another_thread_is_the_programs(jobs, scratch, folder):  # noqa: F811
+def test_an_error_of_another_thread_is_the_programs(tell, folder):
     """Whatever its class, and wherever it comes. Only an error within a file's finalizer is dropped, by Python."""
-    script = scratch / "interrupted.py"
-    script.write_text(INTERRUPTED)
-    ran = jobs.run([sys.executable, script, next(folder.glob("*/0.jpg"))], path=folder, timeout=600)
-    seen, rounds = map(int, ran.stdout.split())
+    seen, rounds = tell("hooked", "interrupted.py", next(folder.glob("*/0.jpg")))
     assert seen >= rounds - 2
