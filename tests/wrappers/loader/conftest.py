@@ -38,13 +38,13 @@ def run_anew(*words, slots, driver):
 
 @pytest.fixture(scope="session")
 def say():
-    """say(program, argument..., slots=, driver=): {name: what it saw}. Workers that are spawned want a program of its own."""
+    """say(program, argument..., slots=, driver=): {name: what it saw}."""
     with forked(["torchvision"], environment(True, False)) as run_forked:
         def say(program, *arguments, slots=True, driver=False):
             if driver and not (ROOT / "build/gpu/kernel.txt").exists():
                 pytest.skip("no nvcc: the kernel is not built")
             words = [str(HERE / "programs" / program), *map(str, arguments)]
-            if slots and not driver and "spawn" not in arguments:
+            if slots and not driver:
                 said = run_forked(*words)
             else:
                 said = run_anew(*words, slots=slots, driver=driver)
