@@ -104,7 +104,7 @@ def make(seed, spoils_pngs):
     """The bytes of a case."""
     rng = random.Random(seed)
     size = random_size(rng)
-    largest = 50_000 if seed % 8 else 400_000  # few ways are for the size's sake, and each call decodes all of it
+    largest = 20_000 if seed % 8 else 400_000  # few ways are for the size's sake, and each call decodes all of it
     if size[0] * size[1] > largest:
         size = size[0], 1 + largest // size[0]
     pixels = random_pixels(numpy.random.Generator(numpy.random.PCG64(seed)), size)
