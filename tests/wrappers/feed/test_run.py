@@ -47,10 +47,9 @@ def told(text):
 
 
 @pytest.fixture(scope="module")
-def plain(place, copies, tmp_path_factory):
+def plain(run_forked, copies):
     """Batches without Stoker: each epoch has another order, and other crops."""
-    env = environment(tmp_path_factory.mktemp("plain"))
-    batches, _ = told(place.run(argv(1, copies), env).stdout)
+    batches, _ = told(run_forked(PROGRAM.name, 1, EPOCHS, *copies))
     assert len(set(batches)) == EPOCHS
     return batches
 

@@ -441,24 +441,9 @@ LEFT_OPEN = """
 """
 
 
-NO_THREAD = """
-    import resource, sys
-    from stoker._feed import Feed
-    with open("/proc/self/statm") as file:
-        mapped = int(file.read().split()[0]) * resource.getpagesize()
-    resource.setrlimit(resource.RLIMIT_AS, (mapped, mapped))
-    try:
-        next(iter(Feed(sys.argv[1:], batch_size=1)))
-    except RuntimeError as error:
-        print(error)
-"""
-
-
-def test_a_process_that_may_start_no_thread(jpegs):
+def test_a_process_that_may_start_no_thread(run_forked, jpegs):
     """Python's threading says it in these words."""
-    with started(NO_THREAD, jpegs[0]) as process:
-        out, err = process.communicate(timeout=PATIENCE_S)
-        assert (process.returncode, out) == (0, "can't start new thread\n"), err
+    assert run_forked("no_thread.py", jpegs[0]) == "can't start new thread\n"
 
 
 def test_the_end_of_a_process(jpegs):
