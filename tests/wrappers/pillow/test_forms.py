@@ -2,6 +2,7 @@
 to the store."""
 
 import hashlib
+import importlib.util
 import io
 import json
 import os
@@ -20,6 +21,7 @@ from PIL import Image, JpegImagePlugin
 
 import images
 from conftest import HERE, ROOT
+from forked import forked
 from lacking import is_administrator
 
 COUNT = 12
@@ -80,25 +82,35 @@ def touch(environment, store):
     return run
 
 
-# The module that each needs, and whether files are known by their identity; None if half of them are.
+# The module that each needs, and whether files are known by their identity.
 WAYS = {"image": ("PIL", True), "file": ("PIL", True), "bytes": ("PIL", False),
         "tar": ("PIL", False), "hdf5": ("h5py", False), "lmdb": ("lmdb", False),
-        "direct": ("numpy", True), "direct-bytes": ("numpy", False), "batch": ("numpy", True),
-        "transforms": ("torchvision", None)}
+        "direct": ("numpy", True), "direct-bytes": ("numpy", False), "batch": ("numpy", True)}
+
+
+def touch_twice(touch, way, data_set, unread):
+    directory, expected = data_set
+    for again in 0, COUNT:
+        found, counts = touch(way, directory)
+        assert found == expected
+        assert counts["images"] == COUNT and counts["forms"] == COUNT - again
+        assert counts["from_forms"] == again and counts["unread"] == (unread if again else 0)
 
 
 @pytest.mark.parametrize("way", WAYS)
 def test_two_touches(touch, data_set, way):
     module, has_files = WAYS[way]
     pytest.importorskip(module)
-    directory, expected = data_set
-    unread = COUNT // 2 if has_files is None else COUNT * has_files
-    for number in range(2):
-        found, counts = touch(way, directory)
-        assert found == expected
-        again = COUNT if number else 0
-        assert counts["images"] == COUNT and counts["forms"] == COUNT - again
-        assert counts["from_forms"] == again and counts["unread"] == (unread if number else 0)
+    touch_twice(touch, way, data_set, COUNT * has_files)
+
+
+@pytest.mark.skipif(importlib.util.find_spec("torchvision") is None, reason="no torchvision")
+def test_two_touches_by_transforms(environment, store, data_set):
+    """Half of them are files. Each touch is made in a child of one process, which has imported torchvision."""
+    with forked(["torchvision"], environment) as run:
+        def touch(*arguments):
+            return json.loads(run(HERE / "programs/touches.py", *arguments, env=store))
+        touch_twice(touch, "transforms", data_set, COUNT // 2)
 
 
 @pytest.mark.parametrize("first", ["image", "bytes", "batch"])
