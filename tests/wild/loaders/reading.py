@@ -168,6 +168,9 @@ def quiet():
 def run(top, plan):
     if plan["how"] in ("main", "threads"):
         return list(all_passes(top, plan, None))
+    if plan["how"] == "fork":
+        for name in plan["cases"]:
+            cases[name].missing()  # as a training script, imports before it forks
     # Not multiprocessing's own pool, which waits for ever for a worker that has died.
     context = multiprocessing.get_context(plan["how"])
     with ProcessPoolExecutor(WORKERS, context) as pool:
