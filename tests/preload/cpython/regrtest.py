@@ -52,7 +52,7 @@ class Regrtest:
     another user."""
 
     def __init__(self, jobs, scratch, user=None):
-        self._jobs = jobs
+        self._jobs, self.user = jobs, user
         self.files, self._reports = scratch / "files", scratch / "reports"
         self._become = []
         if user is not None:

@@ -49,8 +49,21 @@ def same(regrtest, module, shim, plain):
     return found
 
 
-def check(module, what, regrtest, shim):
-    plain = regrtest.plain(module)
+@pytest.fixture(scope="module")
+def plain_runs():
+    """Returns the outcomes without the library, by module and user."""
+    return {}
+
+
+def plain_run(runs, regrtest, module):
+    key = module, regrtest.user
+    if key not in runs:
+        runs[key] = regrtest.plain(module)
+    return runs[key]
+
+
+def check(module, what, regrtest, shim, plain_runs):
+    plain = plain_run(plain_runs, regrtest, module)
     assert len(plain.verdicts) > 10
     found = same(regrtest, module, shim, plain)
     assert not found, f"{found}\n{shim.said}"
@@ -59,37 +72,36 @@ def check(module, what, regrtest, shim):
            f"{len(plain.verdicts)} cases, {what}", "same")
 
 
-def covered_with_the_library(regrtest, module, what):
+def covered_with_the_library(regrtest, module, what, plain_runs):
     regrtest.warm(LIBRARY)
     shim = regrtest.shim(module, also=[LIBRARY])
     assert shim.summary["hits"] > 0
-    check(module, what, regrtest, shim)
+    check(module, what, regrtest, shim, plain_runs)
 
 
 @pytest.mark.parametrize("module", MODULES)
-def test_files_and_the_standard_library_covered(jobs, scratch, module):
-    covered_with_the_library(Regrtest(jobs, scratch), module, "files and standard library covered")
+def test_files_and_the_standard_library_covered(jobs, scratch, plain_runs, module):
+    covered_with_the_library(Regrtest(jobs, scratch), module, "files and standard library covered", plain_runs)
 
 
 @pytest.mark.parametrize("module", UNSEEN)
-def test_files_written_behind_our_back(jobs, build, scratch, module):
+def test_files_written_behind_our_back(jobs, build, scratch, plain_runs, module):
     regrtest = Regrtest(jobs, scratch)
     shim = regrtest.shim(module, flags=["--fresh=open"],
                          env={"LD_PRELOAD": build / "tests/preload/cpython/unseen.so"})
     assert module not in REREAD or shim.summary["hits"] > 0
-    check(module, "own files cached, their writes unseen", regrtest, shim)
+    check(module, "own files cached, their writes unseen", regrtest, shim, plain_runs)
 
 
 @pytest.mark.parametrize("module", QUICK if ALL else ["test_fileio", "test_shutil"])
-def test_files_that_may_be_cached_at_once(jobs, scratch, module):
+def test_files_that_may_be_cached_at_once(jobs, scratch, plain_runs, module):
     """Nothing but what the library has seen of the writes keeps old bytes from being served."""
     regrtest = Regrtest(jobs, scratch)
     shim = regrtest.shim(module, env={"STOKER_MIN_AGE": "0"})
-    check(module, "files of any age cached", regrtest, shim)
+    check(module, "files of any age cached", regrtest, shim, plain_runs)
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="needs root to become somebody else")
 @pytest.mark.parametrize("module", QUICK if ALL else ["test_fileio"])
-def test_as_another_user(jobs, scratch, module):
-    regrtest = Regrtest(jobs, scratch, NOBODY)
-    covered_with_the_library(regrtest, module, "as another user")
+def test_as_another_user(jobs, scratch, plain_runs, module):
+    covered_with_the_library(Regrtest(jobs, scratch, NOBODY), module, "as another user", plain_runs)
