@@ -176,17 +176,33 @@ void show_statx(const struct statx *statx, unsigned asked)
 
 /* ---- descriptors ---- */
 
+/* Adds whole words, which takes an eighth of the time of bytes. */
+static uint64_t add_words(uint64_t sum, const unsigned char *bytes, size_t count)
+{
+    for (size_t i = 0; i < count; i += sizeof sum) {
+        uint64_t word;
+        memcpy(&word, bytes + i, sizeof word);
+        sum = (sum ^ word) * UINT64_C(1099511628211);
+    }
+    return sum;
+}
+
+/* Prints the content's size and a sum. Whatever a read gives, the buffer is full but at the end,
+ * where zeros follow. */
 void show_content(int fd)
 {
     static __thread unsigned char buffer[BUFFER_BYTES];
     uint64_t sum = UINT64_C(14695981039346656037), bytes = 0;
-    ssize_t got;
+    ssize_t got = 1;
     errno = SENTINEL;
-    while ((got = read(fd, buffer, sizeof buffer)) > 0) {
-        for (ssize_t i = 0; i < got; i++) {
-            sum = (sum ^ buffer[i]) * UINT64_C(1099511628211);
+    while (got > 0) {
+        size_t have = 0;
+        memset(buffer, 0, sizeof buffer);
+        while (have < sizeof buffer && (got = read(fd, buffer + have, sizeof buffer - have)) > 0) {
+            have += (size_t)got;
         }
-        bytes += (uint64_t)got;
+        sum = add_words(sum, buffer, have);
+        bytes += have;
     }
     printf("  content %" PRIu64 " bytes %016" PRIx64 " end %zd", bytes, sum, got);
     printf(errno == SENTINEL ? "\n" : " %s\n", strerrorname_np(errno));
