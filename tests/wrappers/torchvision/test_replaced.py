@@ -48,7 +48,7 @@ def test_colours(tell, version, simd):
 
 
 def test_flags(jobs, scratch, folder):  # noqa: F811
-    """In `stoker run`: as it is, without torchvision's replacements, without all."""
+    """In `stoker run`: as it is, or without all."""
     script = scratch / "look.py"
     script.write_text(LOOK)
     photo = next(folder.glob("*/0.jpg"))
@@ -61,12 +61,11 @@ def test_flags(jobs, scratch, folder):  # noqa: F811
 
     replaced, images, total = run()
     assert (replaced, images) == (True, 1)
-    assert run("--no-torchvision") == (False, 1, total)
     assert run("--no-decode") == (False, 0, total)
 
 
 def test_a_variable_as_its_flag(jobs, folder):  # noqa: F811
-    """A job has the same environment by either."""
+    """A job has the same environment by either. test_every_transform_decoding_only has one in such an environment."""
     def environment(*flags, **options):
         lines = jobs.run(["env"], path=folder, flags=flags, **options).stdout.splitlines()
         return [line for line in sorted(lines) if not line.startswith(("STOKER_RUN=", "STOKER_ORDERS="))]

@@ -79,7 +79,7 @@ def test_every_transform_from_forms(tell, files, version, store):
 
 
 def test_every_transform_decoding_only(tell, files):
-    """--no-torchvision: the hook alone."""
+    """The hook alone, by the variable of --no-torchvision."""
     plain = tell("plainly", "every.py", *files)
     hooked = tell("decoding", "every.py", *files)
     assert_no_difference(plain["outcomes"], hooked["outcomes"])
