@@ -6,6 +6,7 @@ import io
 import json
 import pickle
 import sys
+import threading
 from unittest import mock
 
 import numpy
@@ -314,6 +315,27 @@ def a_tensor_that_grows_later():
     tensor = torch.ones(20, 30, 3, dtype=torch.uint8).permute(2, 0, 1)
     made = None if v2 is None else v2.Compose([v2.CenterCrop(9), v2.ToDtype(torch.float32, scale=True)])(tensor)
     return made, tensor.resize_(3, 50, 60).shape
+
+
+@case
+def a_deep_sample_in_a_thread_with_a_small_stack():
+    v2, limit, size, found = sys.modules.get("torchvision.transforms.v2"), sys.getrecursionlimit(), 256 << 10, []
+    sample = 7
+    for _ in range(5000):
+        sample = [sample]
+    thread = threading.Thread(target=lambda: found.append(v2 and v2.Identity()(sample)))
+    sys.setrecursionlimit(50_000)
+    before = threading.stack_size(size)
+    try:
+        thread.start()
+        thread.join()
+    finally:
+        threading.stack_size(before)
+        sys.setrecursionlimit(limit)
+    depth, inner = 0, found[0]
+    while type(inner) is list:
+        depth, inner = depth + 1, inner[0]
+    return depth, inner
 
 
 def main():

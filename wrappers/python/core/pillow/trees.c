@@ -8,10 +8,13 @@
 
 #include "wrappers/python/core/common/functions.h"
 
+#define MOST_DEPTH 32 /* containers in each other; a thread's stack may be small */
+
 struct flattening {
     PyObject *leaves;
     PyObject *nodes; /* classes of containers */
     Py_ssize_t most; /* leaves */
+    unsigned depth;
 };
 
 static PyObject *structure_of(PyObject *value, struct flattening *to);
@@ -68,9 +71,10 @@ static PyObject *of_sequence(PyObject *value, Py_ssize_t count, struct flattenin
 static PyObject *structure_of(PyObject *value, struct flattening *to)
 {
     PyObject *structure;
-    if (Py_EnterRecursiveCall(" in a sample") != 0) {
-        return NULL;
+    if (to->depth == MOST_DEPTH) {
+        return PyErr_Format(PyExc_ValueError, "too deep");
     }
+    to->depth++;
     if (PyDict_CheckExact(value)) {
         structure = of_dictionary(value, to);
     } else if (PyList_CheckExact(value) || PyTuple_CheckExact(value)) {
@@ -78,16 +82,17 @@ static PyObject *structure_of(PyObject *value, struct flattening *to)
     } else {
         structure = of_leaf(value, to);
     }
-    Py_LeaveRecursiveCall();
+    to->depth--;
     return structure;
 }
 
 /* flatten(value, leaves, nodes, most): returns the structure of a value, and appends up to `most`
- * leaves to a list. Raises ValueError for other containers: `nodes` has their classes. */
+ * leaves to a list. Raises ValueError for other containers (`nodes` has their classes), and for
+ * deep ones. */
 PyObject *core_flatten(PyObject *module, PyObject *arguments)
 {
     PyObject *value;
-    struct flattening to;
+    struct flattening to = {.depth = 0};
     if (!PyArg_ParseTuple(arguments, "OO!On", &value, &PyList_Type, &to.leaves, &to.nodes,
                           &to.most)) {
         return NULL;
