@@ -90,14 +90,24 @@ static void forget_kept(struct stk_ring *ring)
 
 /* ---- how much there may be ---- */
 
-/* Returns the bytes of all slots, and in `*busy` how many of them are in flight. */
+static bool is_offer(const struct stk_ring_slot *slot)
+{
+    return slot->offered && is_free(slot);
+}
+
+static bool is_unused(const struct stk_ring_slot *slot)
+{
+    return !slot->offered && is_free(slot);
+}
+
+/* Returns the bytes of all slots with memory, and in `*busy` how many of them are in flight. */
 static size_t add_up(const struct stk_ring *ring, size_t *busy)
 {
     size_t all = 0;
     *busy = 0;
     for (int i = 0; i < STK_RING_SLOTS; i++) {
         const struct stk_ring_slot *slot = &ring->slots[i];
-        all += slot->slot.bytes;
+        all += is_offer(slot) ? 0 : slot->slot.bytes;
         *busy += is_there(slot) && is_busy(slot) ? slot->slot.bytes : 0;
     }
     return all;
@@ -120,7 +130,7 @@ static void trim(struct stk_ring *ring)
     ring->most_bytes[0] = larger(ring->most_bytes[0], busy);
     size_t most = larger(ring->most_bytes[0], ring->most_bytes[1]);
     struct stk_ring_slot *unused;
-    while (all > most && (unused = oldest(ring, is_free)) != NULL) {
+    while (all > most && (unused = oldest(ring, is_unused)) != NULL) {
         STK_INVARIANT(unused->holders == 0 && unused->slot.bytes <= all);
         all -= unused->slot.bytes;
         forget(unused);
@@ -157,12 +167,13 @@ static int find_place(struct stk_ring *ring)
             return i;
         }
     }
-    struct stk_ring_slot *away = oldest(ring, is_away);
-    if (away == NULL) {
+    struct stk_ring_slot *offer = oldest(ring, is_offer);
+    struct stk_ring_slot *dropped = offer != NULL ? offer : oldest(ring, is_away);
+    if (dropped == NULL) {
         return -EBUSY;
     }
-    forget(away);
-    return (int)(away - ring->slots);
+    forget(dropped);
+    return (int)(dropped - ring->slots);
 }
 
 static int make(struct stk_ring *ring, size_t bytes)
@@ -194,6 +205,7 @@ int stk_ring_take(struct stk_ring *ring, size_t bytes)
     struct stk_ring_slot *slot = &ring->slots[found];
     STK_INVARIANT(slot->holders == 0 && slot->slot.bytes >= bytes);
     slot->holders = 1;
+    slot->offered = false;
     slot->taken = ++ring->takes;
     trim(ring);
     return found;
@@ -229,6 +241,12 @@ void stk_ring_introduced(struct stk_ring *ring, int slot)
         stk_sys_close(known->fd);
         known->fd = -1;
     }
+}
+
+void stk_ring_offer(struct stk_ring *ring, int slot)
+{
+    STK_INVARIANT(slot >= 0 && slot < STK_RING_SLOTS && is_there(&ring->slots[slot]));
+    ring->slots[slot].offered = true;
 }
 
 /* ---- forks and ends ---- */

@@ -24,6 +24,7 @@ struct stk_ring_slot {
     unsigned holders;     /* objects of this process that lie over it */
     uint64_t taken;       /* the ring's count of takes when it was taken */
     int fd;               /* for the receiver to map it by; -1: the receiver has mapped it */
+    bool offered;         /* since it was taken: nothing was written, and it has no memory */
     void *copy;           /* during a fork: the slot's memory for the child; or NULL */
 };
 
@@ -51,6 +52,10 @@ int stk_ring_find(const struct stk_ring *ring, const void *address);
 
 /* Closes the slot's descriptor: the receiver can map the slot, or will. */
 void stk_ring_introduced(struct stk_ring *ring, int slot);
+
+/* Notes that a message says how to map the slot, which is empty. The ring keeps the slot for its
+ * next taker, whatever is in flight. */
+void stk_ring_offer(struct stk_ring *ring, int slot);
 
 /* Copies each slot that something lies over, before a fork. The child then sees the slot as it is
  * now, whatever this process writes after the fork. */

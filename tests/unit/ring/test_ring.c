@@ -120,6 +120,44 @@ START_TEST(sizes_that_come_in_turn_have_slots_each)
 }
 END_TEST
 
+static int offer_one(size_t bytes)
+{
+    int slot = stk_ring_take(&ring, bytes);
+    ck_assert_int_ge(slot, 0);
+    stk_ring_offer(&ring, slot);
+    stk_ring_let_go(&ring, slot);
+    return slot;
+}
+
+START_TEST(what_is_offered_stays_whatever_is_in_flight)
+{
+    stk_ring_begin(&ring, 1);
+    int small = offer_one(BYTES), large = offer_one(8 * BYTES);
+    for (int i = 0; i < 600; i++) {
+        come_back(send_one(64 * BYTES));
+    }
+    ck_assert_int_eq(offer_one(BYTES), small);
+    ck_assert_int_eq(send_one(8 * BYTES), large);
+    come_back(large);
+    come_back(send_one(64 * BYTES));
+    ck_assert_ptr_null(ring.slots[large].slot.memory); /* it has memory since it was sent */
+    ck_assert_ptr_nonnull(ring.slots[small].slot.memory);
+}
+END_TEST
+
+START_TEST(an_offer_makes_room_if_there_is_no_other)
+{
+    stk_ring_begin(&ring, 1);
+    for (int i = 0; i < STK_RING_SLOTS; i++) {
+        offer_one(BYTES << i % 2 << i / 2 % 12);
+    }
+    for (int i = 0; i < STK_RING_SLOTS; i++) {
+        ck_assert_int_ge(stk_ring_take(&ring, 3 * BYTES << i % 8), 0);
+    }
+    ck_assert_int_eq(stk_ring_take(&ring, BYTES), -EBUSY);
+}
+END_TEST
+
 START_TEST(sizes_that_are_not_asked_for_any_more_make_room)
 {
     stk_ring_begin(&ring, 1);
@@ -352,6 +390,8 @@ Suite *suite_ring(void)
     tcase_add_test(growth, there_are_as_many_as_are_in_flight);
     tcase_add_test(growth, what_was_in_flight_once_goes_back_to_the_system);
     tcase_add_test(growth, sizes_that_come_in_turn_have_slots_each);
+    tcase_add_test(growth, what_is_offered_stays_whatever_is_in_flight);
+    tcase_add_test(growth, an_offer_makes_room_if_there_is_no_other);
     tcase_add_test(growth, sizes_that_are_not_asked_for_any_more_make_room);
     tcase_add_test(growth, a_consumer_may_keep_all_it_gets);
     tcase_add_test(growth, a_ring_whose_slots_are_all_held_says_no);

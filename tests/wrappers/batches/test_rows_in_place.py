@@ -82,9 +82,10 @@ def test_how_many_are_made_in_place(ran):
 
 def test_how_many_pickles_lie_in_slots(ran):
     _, counted = ran
-    pickles, slots = ({case: counted[case][kind] for case in ("of_arrays", "of_images", "of_large_arrays", "chain")}
+    pickles, slots = ({case: counted[case][kind] for case in ("of_arrays", "of_images", "of_large_arrays", "of_several_arrays", "chain")}
                       for kind in ("pickles", "slots"))
     # The pipe takes what is sent before a slot is mapped: two batches for each of a few slots of two workers.
     assert all(64 - 2 * 8 <= pickles[case] < 64 for case in ("of_arrays", "of_images")) and pickles["chain"] == 0
-    assert 64 - 2 * 8 <= slots["of_large_arrays"] < 64 and slots["of_arrays"] == slots["of_images"] == 0
-    assert slots["chain"] == 8 and pickles["of_large_arrays"] <= 2 * 8
+    assert all(64 - 2 * 8 <= slots[case] < 64 for case in ("of_large_arrays", "of_several_arrays"))
+    assert slots["of_arrays"] == slots["of_images"] == 0
+    assert slots["chain"] == 8 and max(pickles["of_large_arrays"], pickles["of_several_arrays"]) <= 2 * 8

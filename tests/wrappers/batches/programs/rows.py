@@ -512,6 +512,15 @@ def of_large_arrays():
 
 
 @case
+def of_several_arrays():
+    """Each batch is three arrays of different sizes, in a slot each."""
+    def pixels(image):
+        return [numpy.asarray(image.resize((side, 300))).astype("f4") for side in (200, 300, 400)]
+    batches = DataLoader(Pictures(pixels), batch_size=1, num_workers=2, collate_fn=list)
+    return [show(array) for batch in batches for arrays, _ in batch for array in arrays]
+
+
+@case
 def of_images():
     """Images and small tensors, as they are."""
     batches = DataLoader(Pictures(lambda image: (image.resize((200, 200)), torch.ones(3))), batch_size=1, num_workers=2,

@@ -164,6 +164,18 @@ PyObject *core_ring_take_back(PyObject *module, PyObject *object)
     Py_RETURN_NONE;
 }
 
+/* ring_offer(slot): word was sent how to map it, and it was left empty. */
+PyObject *core_ring_offer(PyObject *module, PyObject *object)
+{
+    int slot = take_number(object);
+    if (slot < 0) {
+        return NULL;
+    }
+    stk_slot_give_back(&ring.slots[slot].slot);
+    stk_ring_offer(&ring, slot);
+    Py_RETURN_NONE;
+}
+
 /* Defines a function that calls the ring's of this name, if the ring is this process's or, with
  * `own` false, the parent's. */
 #define RING_CALL(name, own)                                                                       \

@@ -67,12 +67,13 @@ def own_buffer(ring, number, offset, size):
     return slot.loan(offset, size, True) or bytearray(slot.loan(offset, size, False))
 
 
-def offered(pid, descriptor, ring, number, pickled):
-    """Returns what is pickled here. The slot behind a worker's descriptor may hold the next pickle: if it can be mapped,
-    the worker learns that by the slot itself."""
-    if (ring, number) not in _slots:
-        attempt(_accept, f"/proc/{pid}/fd/{descriptor}", (ring, number))
-    return pickle.loads(pickled)
+def offered(pid, offers, pickled):
+    """Returns what is pickled here, in bytes or a loan of them. The slots behind a worker's descriptors may hold the next
+    ones: if one can be mapped, the worker learns that by the slot itself."""
+    for descriptor, ring, number in offers:
+        if (ring, number) not in _slots:
+            attempt(_accept, f"/proc/{pid}/fd/{descriptor}", (ring, number))
+    return unpickled(*pickled) if type(pickled) is tuple else pickle.loads(pickled)
 
 
 def _accept(path, name):

@@ -85,7 +85,8 @@ def _sent(pickled):
     message, _message = _message, None
     if message is not None:
         message.sent(_core.BATCHES)
-    return _sent_by_slot(pickled) if len(pickled) > LARGE else None
+    offers = message.end_offers() if message is not None else set()
+    return _sent_by_slot(pickled, offers) if len(pickled) > LARGE else None
 
 
 def _take_back():
@@ -99,13 +100,13 @@ def _take_back():
 class _Message:
     """The slots of one message."""
 
-    __slots__ = ("stored", "lent", "new", "offer")
+    __slots__ = ("stored", "lent", "new", "offers")
 
     def __init__(self):
         self.stored = {}  # {a storage's address: its _Stored, once for all its tensors}
         self.lent = []  # the slots, once for each loan
         self.new = []  # the slots that come with a ticket
-        self.offer = None  # (descriptor, ring, number) of a slot that the receiver has not mapped
+        self.offers = {}  # {(descriptor, ring, number) of a slot that the receiver has not mapped: a piece of it}
 
     def sent(self, counter):
         """Counts a message with slots, and closes the descriptors of new ones."""
@@ -117,6 +118,11 @@ class _Message:
     def take_back(self):
         for slot in self.lent:
             _core.ring_take_back(slot)
+
+    def end_offers(self):
+        """Returns the places of slots that are offered. The next taker may have these slots."""
+        offers, self.offers = set(self.offers), {}
+        return offers
 
     def reduce(self, tensor):
         """Returns the function and arguments that a tensor is pickled as, or None if torch is to pickle it."""
@@ -134,7 +140,8 @@ class _Message:
 
     def reduce_array(self, array):
         """Returns the function and arguments that an array is pickled as, or None if NumPy is to pickle it."""
-        if array.nbytes < LARGE_ARRAY or len(self.lent) >= MOST_ARRAYS or not _is_its_bytes(array):
+        slots = len(self.lent) + len(self.offers)
+        if array.nbytes < LARGE_ARRAY or slots >= MOST_ARRAYS or not _is_its_bytes(array):
             return None
         loan = self.put(memoryview(array.reshape(-1).view("uint8")), HEAD)
         return loan and (type(array), (array.shape, array.dtype, _Stored(None, borrow.own_buffer, loan)))
@@ -148,8 +155,8 @@ class _Message:
             return None
         slot, ring, number, offset, fd = _core.ring_lend(over(piece).data_ptr())
         if fd >= 0:
-            _core.ring_take_back(slot)
-            self.offer = fd, ring, number
+            _core.ring_offer(slot)
+            self.offers[fd, ring, number] = piece  # so that the next array is offered another one
             return None
         _offers = 0
         self.lent.append(slot)
@@ -211,15 +218,17 @@ def _left(reason):
     return None
 
 
-def _sent_by_slot(pickled):
-    """Returns the pickle that names a slot with this pickle, or None if the pipe is to take it. `pickled` is a memoryview of
-    bytes."""
+def _sent_by_slot(pickled, offers):
+    """Returns the pickle that names a slot with this pickle, or that says where the receiver finds slots for the next
+    ones, or None if the pipe is to take it. `pickled` is a memoryview of bytes. `offers`: those of its arrays."""
     message = _Message()
     loan = message.put(pickled)
-    if loan is None:
-        return message.offer and _offering(message.offer, pickled)
+    offers = offers | message.end_offers()
+    if loan is None and not offers:
+        return None
     try:
-        named = reduction.ForkingPickler.dumps(_Stored(None, borrow.unpickled, loan))
+        named = reduction.ForkingPickler.dumps(_offering(offers, loan or bytes(pickled)) if offers
+                                               else _Stored(None, borrow.unpickled, loan))
     except Exception:
         message.take_back()
         raise
@@ -227,12 +236,11 @@ def _sent_by_slot(pickled):
     return named
 
 
-def _offering(offer, pickled):
-    """Returns a pickle that has this one in it, and says where the receiver finds a slot for the next ones."""
+def _offering(offers, pickled):
+    """Returns what is pickled as bytes, or as the loan of them, and as the places of these slots."""
     global _offers
     _offers += 1
-    arguments = os.getpid(), *offer, bytes(pickled)
-    return reduction.ForkingPickler.dumps(_Stored(None, borrow.offered, arguments))
+    return _Stored(None, borrow.offered, (os.getpid(), tuple(offers), pickled))
 
 
 class _Stored:
