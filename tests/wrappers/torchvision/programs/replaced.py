@@ -318,6 +318,26 @@ def a_tensor_that_grows_later():
 
 
 @case
+def boxes_of_odd_strides_and_canvases():
+    """A canvas of numpy's numbers gives other bits, one of floats an error; a transposed tensor keeps its strides."""
+    v2 = sys.modules.get("torchvision.transforms.v2")
+    if v2 is None:
+        return None
+    tv_tensors, found = sys.modules["torchvision.tv_tensors"], []
+    rows = torch.tensor([[1, 2, 30, 40], [10.5, 20.25, 33.3, 70.7], [0, 0, 97, 71], [5, 5, 5, 5]])
+    chain = [v2.Resize((41, 64), antialias=True), v2.RandomHorizontalFlip(1), v2.ToImage(), v2.ToDtype(torch.float32, scale=True)]
+    transforms = v2.Compose(chain), v2.Compose(chain[1:])
+    height, width = image().size[::-1]
+    canvases = [(height, width), (numpy.int64(height), numpy.int64(width)), (float(height), float(width)), (height, numpy.float32(width))]
+    tensors = [rows, rows.T.contiguous().T, rows[:1].T.contiguous().T, torch.cat([rows, rows], 1)[:, :4], torch.cat([rows, rows], 1)[:1, :4]]
+    for canvas in canvases:
+        for numbers in tensors + [each.long() for each in tensors]:
+            boxes = tv_tensors.BoundingBoxes(numbers, format="XYXY", canvas_size=canvas)
+            found += [attempt(transform, image(), boxes) for transform in transforms]
+    return found
+
+
+@case
 def a_deep_sample_in_a_thread_with_a_small_stack():
     v2, limit, size, found = sys.modules.get("torchvision.transforms.v2"), sys.getrecursionlimit(), 256 << 10, []
     sample = 7

@@ -43,7 +43,8 @@ class Boxes:
         plain, canvas = value.as_subclass(torch.Tensor), value.canvas_size
         dtype, shape = plain.dtype, plain.shape
         is_fit = (dtype in boxes.TYPES and len(shape) == 2 and shape[1] == _SIDES and 0 < shape[0] <= boxes.MOST_BOXES
-                  and plain.is_cpu and not plain.requires_grad and type(canvas) is tuple and len(canvas) == 2
+                  and plain.is_cpu and not plain.requires_grad and _are_rows(plain)
+                  and type(canvas) is tuple and tuple(map(type, canvas)) == (int, int)  # numpy's make ratios of float64
                   and _is_proven(dtype))
         if not is_fit:
             return None
@@ -122,6 +123,11 @@ class Boxes:
         if "clamping_mode" in old:
             new.clamping_mode = old["clamping_mode"]
         return new
+
+
+def _are_rows(plain):
+    """Returns true if torch makes rows of this tensor's: it keeps the order of the strides, and those of a single row."""
+    return plain.stride() == (_SIDES, 1) or len(plain) > 1 and plain.stride(0) > plain.stride(1)
 
 
 # ---- the comparison ----
