@@ -23,7 +23,8 @@ def canvas(choose):
 
 
 def boxes(choose):
-    rows = [[choose.uniform(-50, 300) for _ in range(4)] for _ in range(choose.randrange(1, 6))]
+    scale = choose.choice((1, 1, 1, 55_000))  # up to 2^24, from which on a float is no longer each whole number
+    rows = [[choose.uniform(-50, 300) * scale for _ in range(4)] for _ in range(choose.randrange(1, 6))]
     numbers = torch.tensor(rows, dtype=torch.float64).to(choose.choice((torch.float32, torch.float64, torch.int64)))
     return tv_tensors.BoundingBoxes(numbers, format=choose.choice(("XYXY", "XYWH")), canvas_size=canvas(choose))
 

@@ -38,7 +38,8 @@ static double rounded(const struct boxes *boxes, double value)
 
 /* ---- changes ---- */
 
-/* ("resize", a factor of the width, one of the height) */
+/* ("resize", a factor of the width, one of the height). Torch multiplies whole numbers as floats: a
+ * flip may have made such that are none. */
 static int resize(struct boxes *boxes, PyObject *change)
 {
     const char *name;
@@ -48,9 +49,9 @@ static int resize(struct boxes *boxes, PyObject *change)
     }
     for (size_t i = 0; i < boxes->count; i++) {
         for (size_t side = 0; side < SIDES; side++) {
-            double product = boxes->box[i][side] * to_float(factors[side % 2]);
-            boxes->box[i][side] =
-                boxes->type == 'q' ? trunc(to_float(product)) : rounded(boxes, product);
+            double *number = &boxes->box[i][side], factor = to_float(factors[side % 2]);
+            *number = boxes->type == 'q' ? trunc(to_float(to_float(*number) * factor))
+                                         : rounded(boxes, *number * factor);
         }
     }
     return 0;
