@@ -358,6 +358,17 @@ def a_deep_sample_in_a_thread_with_a_small_stack():
     return depth, inner
 
 
+@case
+def compiled_pipelines():
+    """As one graph, as torch.compile's fullgraph wants."""
+    v2, tensor = sys.modules.get("torchvision.transforms.v2"), torch.ones(3, 20, 30)
+    if v2 is None or not hasattr(torch, "compile"):
+        return None
+    pipelines = (T.Compose([T.Resize(9, antialias=True), T.CenterCrop(5)]),
+                 v2.Compose([v2.Resize(9, antialias=True), v2.Normalize(*VALUES)]))
+    return [attempt(torch.compile(each, backend="eager", fullgraph=True), tensor) for each in pipelines]
+
+
 def main():
     saying.count_tensors()
     outcomes = {}
