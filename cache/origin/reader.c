@@ -54,7 +54,7 @@ static bool ends_direct_reads(int fd)
 static ssize_t read_somehow(int fd, char *buffer, size_t bytes, off_t offset)
 {
     ssize_t got = stk_sys_pread_again(fd, buffer, bytes, offset);
-    bool refused = got == -EINVAL && ends_direct_reads(fd);
+    bool refused = got < 0 && got != -EINTR && ends_direct_reads(fd);
     return refused ? stk_sys_pread_again(fd, buffer, bytes, offset) : got;
 }
 

@@ -29,8 +29,8 @@ struct stk_origin {
 void stk_origin_take(struct stk_origin *origin, const struct stk_root *root);
 void stk_origin_release(struct stk_origin *origin, const struct stk_origin *theirs);
 
-/* Reads up to so many bytes. Returns -EBADF if the number belongs to another file by now. A server
- * that refuses direct reads is asked for the pages instead. */
+/* Reads up to so many bytes. Returns -EBADF if the number belongs to another file by now. A direct
+ * read that fails is made again by the pages. */
 ssize_t stk_origin_read(const struct stk_origin *origin, char *buffer, size_t bytes, off_t offset);
 
 /* Advises the kernel that the file will be read from front to back, or that this is over. Over a
