@@ -483,11 +483,11 @@ def test_beside_a_running_job(jobs, origin, data):
 
 def nices(pid):
     """The nice values of a process's threads, and how long the kernel lets one of them run (where it says so)."""
-    threads = list(pathlib.Path(f"/proc/{pid}/task").iterdir())
-    stats = [(each / "stat").read_text().rsplit(")", 1)[1].split() for each in threads]
-    found = {int(each.name): int(stat[16]) for each, stat in zip(threads, stats)}
-    slices = {int(each.name): re.search(r"^se\.slice +: +(\d+)", (each / "sched").read_text(), re.M)
-              for each in threads if (each / "sched").exists()}
+    found, slices = {}, {}
+    for each in pathlib.Path(f"/proc/{pid}/task").iterdir():
+        with contextlib.suppress(OSError):  # it has ended
+            found[int(each.name)] = int((each / "stat").read_text().rsplit(")", 1)[1].split()[16])
+            slices[int(each.name)] = re.search(r"^se\.slice +: +(\d+)", (each / "sched").read_text(), re.M)
     return found, {thread: int(told[1]) for thread, told in slices.items() if told}
 
 

@@ -113,9 +113,10 @@ def test_frames():
     assert found > 10
     data = images.kinds()["color.jpg"]
     tables = data.index(b"\xff\xdb")
-    for odd in (b"\xff", b"\xff\x01", b"\xff\xd0", b"\0", b"\xff\xe0\0\1"):
+    for odd in (b"\xff\x01", b"\xff\xd0", b"\0", b"\xff\xe0\0\1"):
         assert core.frame(data[:tables] + odd + data[tables:]) is None, odd
     filled = data[:tables] + b"\xff\xff" + data[tables:]
+    assert core.frame(filled) == core.frame(data)
     assert (stoker.decode(filled) == stoker.decode(data)).all()
 
 
