@@ -58,7 +58,7 @@ static void set_up(void)
         stk_decode_table(tables[2] + 256 * i, &half, &half);
         stk_decode_table(tables[3] + 256 * i, &mean, &std);
         tables[3][256 * i + below(256)] += 1;
-        for (int byte = 0; byte < 256; byte++) {
+        for (size_t byte = 0; byte < 256; byte++) {
             tables[4][256 * i + byte] = ((float)byte * (float)(1.0 / 255) - mean) / std;
         }
     }
