@@ -62,8 +62,23 @@ _watched = ()  # _owners as _core.are_as_seen() takes them; a tuple, since other
 _classes = {}  # {an inspected class: true if it is as torchvision made it}
 
 
-# Returns true while torch compiles the caller.
-is_compiling = getattr(getattr(torch, "compiler", None), "is_compiling", lambda: False)
+_is_compiling = getattr(getattr(torch, "compiler", None), "is_compiling", None)  # None: this torch has no compiler
+
+
+def is_compiling():
+    """Returns true while torch compiles the caller."""
+    return _is_compiling is not None and _is_compiling()
+
+
+def unless_compiling(new, plain):
+    """Returns the replacement of a function. torch.compile() compiles the plain function instead: its graphs take no calls
+    of C."""
+    if _is_compiling is None:
+        return new
+
+    def either(*arguments, **named):
+        return plain(*arguments, **named) if _is_compiling() else new(*arguments, **named)
+    return either
 
 
 def v2():
@@ -217,4 +232,4 @@ watch(F.F_pil, _PILLOW_FUNCTIONS)
 watch(F.F_t, _TENSOR_FUNCTIONS)
 watch(torch, _DRAWING)
 
-__all__ = ["F", "T", "expect_again", "functions_are_own", "is_bare", "is_compiling", "seen", "v2", "watch", "watch_pillow"]
+__all__ = ["F", "T", "expect_again", "functions_are_own", "is_bare", "is_compiling", "seen", "unless_compiling", "v2", "watch", "watch_pillow"]

@@ -4,7 +4,6 @@ import torch
 
 from .._base import cache
 from .._torch import rows
-from .._pipeline import exact
 
 _constants = {}
 
@@ -46,7 +45,8 @@ def _is_of_pixels(tensor):
 
 def _is_plain(tensor):
     return (type(tensor) is torch.Tensor and tensor.dtype is torch.float32 and tensor.ndim == 3
-            and tensor.device.type == "cpu" and (_is_of_planes(tensor) or _is_of_pixels(tensor)) and not tensor.requires_grad and not torch.jit.is_tracing() and not exact.is_compiling())
+            and tensor.device.type == "cpu" and (_is_of_planes(tensor) or _is_of_pixels(tensor))
+            and not tensor.requires_grad and not torch.jit.is_tracing())
 
 
 def normalized(tensor, mean, std):

@@ -101,7 +101,7 @@ def _replace(owner, name, new, key=None):
     if not exact.is_own(plain):
         return
     PLAIN[key or name] = function
-    new = functools.wraps(function)(new)
+    new = functools.wraps(function)(exact.unless_compiling(new, function))
     # torch.jit.script compiles the original function instead.
     new.__script_if_tracing_wrapper = True
     new.__original_fn = function
@@ -191,13 +191,13 @@ def _region(img, scale, ratio, log_ratio=None):
 
 
 def _get_params(img, scale, ratio):
-    found = None if exact.is_compiling() else rng.as_one(_region, img, scale, ratio)
+    found = rng.as_one(_region, img, scale, ratio)
     return PLAIN["get_params"](img, scale, ratio) if found is None else found
 
 
 def _make_params(self, flat_inputs):
     found = None
-    if len(flat_inputs) == 1 and not exact.is_compiling():
+    if len(flat_inputs) == 1:
         found = rng.as_one(_region, flat_inputs[0], self.scale, self.ratio, self._log_ratio)
     if found is None:
         return PLAIN["make_params"](self, flat_inputs)
@@ -208,14 +208,13 @@ def _make_params(self, flat_inputs):
 # ---- Compose ----
 
 def _compose(self, img):
-    if type(self) is not T.Compose or type(self.transforms) not in (list, tuple) or exact.is_compiling():
+    if type(self) is not T.Compose or type(self.transforms) not in (list, tuple):
         return PLAIN["compose"](self, img)
     return pipeline.run(self.transforms, img)
 
 
 def _compose_v2(self, *inputs):
-    if (type(self) is not _kinds["v2"] or type(self.transforms) not in (list, tuple) or not self.transforms
-            or exact.is_compiling()):
+    if type(self) is not _kinds["v2"] or type(self.transforms) not in (list, tuple) or not self.transforms:
         return PLAIN["compose_v2"](self, *inputs)
     if len(inputs) == 1 and type(inputs[0]) not in (tuple, list, dict):
         return pipeline.run(self.transforms, inputs[0])

@@ -47,7 +47,7 @@ def _learned(value, leaves, structure):
 
 
 def _flat(value):
-    if _new >= _MOST_NEW or exact.is_compiling():
+    if _new >= _MOST_NEW:
         return None
     leaves = []
     structure = _taken(value, leaves)
@@ -59,7 +59,7 @@ def _flat(value):
 def _whole(leaves, spec):
     """Returns (value,), or None if torch is to build it."""
     pair = _structures.get(id(spec))
-    if pair is None or pair[0] is not spec or type(leaves) is not list or len(leaves) != spec.num_leaves or exact.is_compiling():
+    if pair is None or pair[0] is not spec or type(leaves) is not list or len(leaves) != spec.num_leaves:
         return None
     return (_core.unflatten(pair[1], leaves),)
 
@@ -84,7 +84,8 @@ def is_learned(spec):
 def install():
     """Puts the functions into v2's modules that have torch's."""
     home = "torchvision.transforms.v2."
+    ours = exact.unless_compiling(tree_flatten, _flatten), exact.unless_compiling(tree_unflatten, _unflatten)
     for module in [module for name, module in list(sys.modules.items()) if name.startswith(home)]:
         names = getattr(module, "__dict__", {})
         if names.get("tree_flatten") is _flatten and names.get("tree_unflatten") is _unflatten:
-            module.tree_flatten, module.tree_unflatten = tree_flatten, tree_unflatten
+            module.tree_flatten, module.tree_unflatten = ours
