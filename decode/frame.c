@@ -2,6 +2,7 @@
 #include "decode/decode.h"
 
 #define MARKER_SOI 0xd8
+#define FILL       0xff /* any number of them may stand in front of a marker */
 
 /* Returns true for a marker that begins a frame; other ones from SOF0 on define tables or
  * extensions. */
@@ -9,8 +10,6 @@ static bool is_frame(uint8_t marker)
 {
     return marker >= 0xc0 && marker <= 0xcf && marker != 0xc4 && marker != 0xc8 && marker != 0xcc;
 }
-
-#define FILL 0xff /* any number of them may stand in front of a marker */
 
 /* Returns true for a segment with a length, among those in a header. */
 static bool has_length(uint8_t marker)

@@ -246,6 +246,7 @@ void stk_ring_introduced(struct stk_ring *ring, int slot)
 void stk_ring_offer(struct stk_ring *ring, int slot)
 {
     STK_INVARIANT(slot >= 0 && slot < STK_RING_SLOTS && is_there(&ring->slots[slot]));
+    stk_slot_give_back(&ring->slots[slot].slot);
     ring->slots[slot].offered = true;
 }
 

@@ -53,8 +53,8 @@ int stk_ring_find(const struct stk_ring *ring, const void *address);
 /* Closes the slot's descriptor: the receiver can map the slot, or will. */
 void stk_ring_introduced(struct stk_ring *ring, int slot);
 
-/* Notes that a message says how to map the slot, which is empty. The ring keeps the slot for its
- * next taker, whatever is in flight. */
+/* Ends a slot's loan: a message says how to map the slot, which is empty. The ring keeps the slot
+ * for its next taker, whatever is in flight. */
 void stk_ring_offer(struct stk_ring *ring, int slot);
 
 /* Copies each slot that something lies over, before a fork. The child then sees the slot as it is

@@ -124,6 +124,7 @@ static int offer_one(size_t bytes)
 {
     int slot = stk_ring_take(&ring, bytes);
     ck_assert_int_ge(slot, 0);
+    stk_slot_lend(&ring.slots[slot].slot);
     stk_ring_offer(&ring, slot);
     stk_ring_let_go(&ring, slot);
     return slot;

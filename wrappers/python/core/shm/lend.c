@@ -171,7 +171,6 @@ PyObject *core_ring_offer(PyObject *module, PyObject *object)
     if (slot < 0) {
         return NULL;
     }
-    stk_slot_give_back(&ring.slots[slot].slot);
     stk_ring_offer(&ring, slot);
     Py_RETURN_NONE;
 }
