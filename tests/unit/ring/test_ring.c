@@ -10,7 +10,7 @@
 
 #include "ring/ring.h"
 
-#define BYTES ((size_t)1 << 20)
+#define BYTES ((size_t)1 << 13)
 
 static struct stk_ring ring;
 
