@@ -20,9 +20,10 @@
 #include "tests/preload/symbols/shared/pool.h"
 #include "tests/preload/symbols/shared/show.h"
 
-#define FILES   140
-#define THREADS 8
-#define SLOW_S  1.9 /* less than a thread's patience with another thread's fill */
+#define FILES      140
+#define THREADS    8
+#define BETWEEN_US 20  /* from the end of a handler to the next alarm */
+#define SLOW_S     1.9 /* less than a thread's patience with another thread's fill */
 
 static char paths[FILES][4096];
 static _Atomic(const char *) path_now; /* a signal may come late, and in another thread */
@@ -95,6 +96,14 @@ static void look_in_handler(const char *path)
     slow += is_slow(begun);
 }
 
+/* Sets one alarm, or none. Each handler sets the next at its end: where a handler takes longer than
+ * the time between two alarms of a fixed rate, the call that it interrupts hardly goes on. */
+static void set_alarm(suseconds_t us)
+{
+    const struct itimerval once = {{0, 0}, {0, us}};
+    setitimer(ITIMER_REAL, &once, NULL);
+}
+
 static void on_alarm(int signal)
 {
     int saved = errno;
@@ -102,6 +111,7 @@ static void on_alarm(int signal)
     handlers++;
     if (!over) {
         look_in_handler(path_now);
+        set_alarm(BETWEEN_US);
     }
     handlers--;
     errno = saved;
@@ -109,15 +119,14 @@ static void on_alarm(int signal)
 
 static void in_signal_handlers(void)
 {
-    const struct itimerval often = {{0, 20}, {0, 20}}, never = {{0, 0}, {0, 0}};
     struct sigaction action = {.sa_handler = on_alarm, .sa_flags = SA_RESTART};
     for (unsigned i = 0; i < FILES; i++) {
         snprintf(paths[i], sizeof paths[i], "%s", pool_path("pool", i));
         path_now = paths[i];
         sigaction(SIGALRM, &action, NULL);
-        setitimer(ITIMER_REAL, &often, NULL);
+        set_alarm(BETWEEN_US);
         check(paths[i], 3000 + (off_t)i);
-        setitimer(ITIMER_REAL, &never, NULL);
+        set_alarm(0);
     }
     over = true;
     while (handlers > 0) {
