@@ -21,6 +21,8 @@ LOADERS = ["texts:2", "texts:0", "numbers:2", "pairs:2", "index:2", "drawn:2"]
 @pytest.fixture(scope="module")
 def data(session_origin):
     source, mount = session_origin.directory("ids")
+    empty = source / "empty"
+    empty.touch()
     for at, loader in enumerate(LOADERS):
         for kind, suffix in (("images", "jpg"), ("masks", "png"))[:1 + loader.startswith("pairs")]:
             (source / str(at) / kind).mkdir(parents=True)
@@ -28,7 +30,7 @@ def data(session_origin):
                 name = f"{source}/{at}/{kind}/{number:04}"
                 pathlib.Path(f"{name}.{suffix}").write_bytes(os.urandom(SIZE))
                 for other in range(OTHERS):
-                    os.mknod(f"{name}_{other}.{suffix}")
+                    os.link(empty, f"{name}_{other}.{suffix}")
     settle()
     return mount
 
