@@ -6,7 +6,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Returns true if a process holds a lease on a file with this inode number, on any file system. */
+/* Returns true if a process holds a lease on a file with this inode number, on any file system.
+ * False if the locks of the system cannot be read. */
 bool lease_is_held(uint64_t ino);
 
 /* Returns true unless `fd` alone has its file open. The kernel gives a write lease only if no other

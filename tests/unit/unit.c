@@ -237,7 +237,7 @@ static SRunner *make_runner(void)
         suite_scan_window,    suite_invariant, suite_advice,      suite_lines,
         suite_ending,         suite_nearest,   suite_team_walk,   suite_progress,
         suite_sample_files,   suite_flag,      suite_top_page,    suite_buffer,
-        suite_beside,         suite_name_rule, suite_range_name,
+        suite_beside,         suite_name_rule, suite_range_name,  suite_leases,
     };
     SRunner *runner = srunner_create(NULL);
     for (size_t i = 0; i < sizeof suites / sizeof *suites; i++) {

@@ -68,6 +68,7 @@ Suite *suite_notice(void);
 Suite *suite_order(void);
 Suite *suite_order_queue(void);
 Suite *suite_pace(void);
+Suite *suite_leases(void);
 Suite *suite_range_name(void);
 Suite *suite_beside(void);
 Suite *suite_name_rule(void);
