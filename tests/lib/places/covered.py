@@ -13,6 +13,7 @@ from checkout import BUILD
 from agent import Agents
 from jobs import Jobs
 from skipping import isolated_or_skip
+from spread import spread
 
 
 @pytest.fixture(scope="session")
@@ -25,6 +26,7 @@ def session_scratch():
     """A directory on the disk that others may enter."""
     path = pathlib.Path(tempfile.mkdtemp(prefix="stoker-covered-"))
     path.chmod(0o755)
+    spread(path)
     yield path
     subprocess.run(["chmod", "-R", "u+rwX", path], check=False)
     shutil.rmtree(path, ignore_errors=True)

@@ -17,6 +17,7 @@ from checkout import ROOT
 from covered import build, jobs  # noqa: F401
 from skipping import isolated_or_skip
 from slow_origin import origin, session_origin  # noqa: F401
+from spread import spread
 
 PROGRAMS = pathlib.Path(__file__).resolve().parents[1] / "programs"
 
@@ -52,6 +53,7 @@ def torchrun():
 def session_scratch():
     path = pathlib.Path(tempfile.mkdtemp(prefix="stoker-jobs-"))
     path.chmod(0o755)
+    spread(path)
     yield path
     shutil.rmtree(path, ignore_errors=True)
 

@@ -7,6 +7,7 @@ import pytest
 
 import slowfs
 from origin import Origin
+from spread import spread
 
 
 @contextlib.contextmanager
@@ -15,6 +16,7 @@ def slow_origin(source, build, attr_timeout=0):
     if not os.access("/dev/fuse", os.R_OK | os.W_OK):
         pytest.skip("/dev/fuse cannot be opened: no slow origin")
     source.mkdir()
+    spread(source)
     with slowfs.SlowFS(source, binary=str(build / "slowfs"), attr_timeout=attr_timeout,
                        entry_timeout=0) as fs:
         yield Origin(fs)

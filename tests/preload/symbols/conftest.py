@@ -12,6 +12,7 @@ from checkout import BUILD, ROOT
 HERE = pathlib.Path(__file__).resolve().parent
 
 import dataset
+from spread import spread
 
 
 @pytest.fixture(scope="session")
@@ -38,6 +39,7 @@ def scratch():
     """A directory that other users may enter, on the disk."""
     path = pathlib.Path(tempfile.mkdtemp(prefix="stoker-preload-"))
     path.chmod(0o755)
+    spread(path)
     yield path
     subprocess.run(["chmod", "-R", "u+rwX", path], check=True)
     shutil.rmtree(path)
