@@ -284,7 +284,7 @@ int stk_transform(struct stk_decoder *decoder, const struct stk_image *image,
     result = result ? result : stk_passes_prepare(&passes, &decoder->workspace, &geometry);
     result = result ? result
                     : stk_rows_open_image(&rows, &decoder->workspace, image, passes.region,
-                                          passes.slack);
+                                          passes.slack, passes.takes_three);
     result = result ? result : stk_emit_open(&emit, &decoder->workspace, plan, &geometry, target);
     if (result) {
         return result;

@@ -154,6 +154,9 @@ struct stk_kernels {
     void (*pack_short)(struct stk_weights *weights, size_t count);
     void (*horizontal_short)(uint8_t *const *out, const uint8_t *const *in,
                              const struct stk_taps *taps);
+    /* horizontal_short for inputs of three bytes a pixel, with 0 in the last of the outputs'. */
+    void (*horizontal_three)(uint8_t *const *out, const uint8_t *const *in,
+                             const struct stk_taps *taps);
     void (*vertical_short)(uint8_t *out, const uint8_t *const *rows,
                            const struct stk_weights *weights, uint32_t groups, size_t pixels,
                            uint32_t bits);
@@ -223,6 +226,8 @@ stk_take stk_bmi2_take;
 stk_pass stk_bmi2_pass;
 void stk_avx2_pack_short(struct stk_weights *weights, size_t count);
 void stk_avx2_horizontal_short(uint8_t *const *out, const uint8_t *const *in,
+                               const struct stk_taps *taps);
+void stk_avx2_horizontal_three(uint8_t *const *out, const uint8_t *const *in,
                                const struct stk_taps *taps);
 void stk_avx2_vertical_short(uint8_t *out, const uint8_t *const *rows,
                              const struct stk_weights *weights, uint32_t groups, size_t pixels,

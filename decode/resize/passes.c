@@ -19,6 +19,8 @@ int stk_passes_make_taps(struct stk_passes *passes, struct stk_workspace *worksp
         region->left += passes->x.inputs.origin;
         region->width = passes->x.inputs.used;
         passes->slack = 4 * (size_t)passes->x.taps.groups;
+        passes->takes_three = !geometry->vertical_first && passes->x.taps.bits > 0 &&
+                              passes->kernels->horizontal_three;
     }
     if (geometry->pass_y && !result) {
         result = stk_taps_make(workspace, STK_SCRATCH_TAPS_Y, &geometry->y, &passes->y);
@@ -71,6 +73,17 @@ static uint8_t *ring_row(const struct stk_passes *passes, size_t number)
     return passes->ring + number % passes->ring_rows * passes->ring_stride;
 }
 
+/* Sends the source's rows, or those of the vertical pass, through the horizontal one. */
+static void weigh_columns(const struct stk_passes *passes, const struct stk_rows *rows,
+                          uint8_t *const *out, const uint8_t *const *in)
+{
+    if (rows->bytes == 3) {
+        passes->kernels->horizontal_three(out, in, &passes->x.taps);
+    } else {
+        stk_weigh_columns(passes->kernels, out, in, &passes->x.taps);
+    }
+}
+
 /* Takes the source's next rows into the ring. */
 static int take_rows(struct stk_passes *passes, struct stk_rows *rows)
 {
@@ -86,7 +99,7 @@ static int take_rows(struct stk_passes *passes, struct stk_rows *rows)
     }
     passes->taken++;
     if (passes->geometry->pass_x && !passes->geometry->vertical_first) {
-        stk_weigh_columns(passes->kernels, out, in, &passes->x.taps);
+        weigh_columns(passes, rows, out, in);
         return STK_DECODE_OK;
     }
     for (int i = 0; i < count; i++) {
@@ -148,7 +161,7 @@ static int make_lines(struct stk_passes *passes, struct stk_rows *rows, uint32_t
     int count =
         geometry->pass_y ? make_weighed(passes, rows, y, lines) : stk_rows_next(rows, lines);
     if (count > 0 && geometry->pass_x && (geometry->vertical_first || !geometry->pass_y)) {
-        stk_weigh_columns(passes->kernels, passes->lines, lines, &passes->x.taps);
+        weigh_columns(passes, rows, passes->lines, lines);
         for (int i = 0; i < count; i++) {
             lines[i] = passes->lines[i];
         }

@@ -16,6 +16,7 @@ struct stk_passes {
     struct stk_axis_taps x, y;
     struct stk_region region;   /* the part of the source that is needed */
     size_t slack;               /* pixels behind a source row that may be read */
+    bool takes_three;           /* the rows of an image may have three bytes a pixel */
     uint8_t *ring;              /* the last rows, after the horizontal pass if it comes first */
     size_t ring_stride, taken;  /* bytes of a row; rows that went in */
     uint32_t ring_rows, middle; /* rows of the ring; pixels of a row between the passes */

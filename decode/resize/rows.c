@@ -17,18 +17,20 @@ int stk_rows_open_jpeg(struct stk_rows *rows, struct stk_workspace *workspace,
                        struct stk_jpeg *jpeg, struct stk_region region, size_t slack)
 {
     uint32_t pixels;
-    *rows = (struct stk_rows){.jpeg = jpeg, .region = region};
+    *rows = (struct stk_rows){.jpeg = jpeg, .region = region, .bytes = 4};
     int result = stk_jpeg_start(rows->jpeg, region, STK_PIXEL_RGBX, &rows->indent, &pixels);
     return result ? result : make_band(rows, workspace, pixels + slack);
 }
 
 int stk_rows_open_image(struct stk_rows *rows, struct stk_workspace *workspace,
-                        const struct stk_image *image, struct stk_region region, size_t slack)
+                        const struct stk_image *image, struct stk_region region, size_t slack,
+                        bool as_they_are)
 {
     size_t pixels = region.width + slack;
-    size_t end = 4 * (region.left + pixels) + STK_ROW_SLACK;
     *rows = (struct stk_rows){.image = image, .region = region, .kernels = workspace->kernels};
-    rows->below = end / (4 * (size_t)image->width);
+    rows->bytes = as_they_are && image->channels == 3 ? 3 : 4;
+    size_t end = rows->bytes * (region.left + pixels) + STK_ROW_SLACK;
+    rows->below = end / (rows->bytes * (size_t)image->width);
     return make_band(rows, workspace, pixels);
 }
 
@@ -40,13 +42,13 @@ static void expand_grey(uint8_t *out, const uint8_t *in, size_t pixels)
     }
 }
 
-/* Writes a row of at least one pixel as four bytes a pixel. */
+/* Writes a row of at least one pixel, mostly as four bytes a pixel. */
 static void expand(const struct stk_rows *rows, uint8_t *out, const uint8_t *in)
 {
     uint32_t channels = rows->image->channels;
     size_t pixels = rows->region.width;
-    if (channels == 4) {
-        memcpy(out, in, 4 * pixels);
+    if (channels == rows->bytes) {
+        memcpy(out, in, channels * pixels);
     } else if (channels == 3) {
         rows->kernels->widen(out, in, pixels);
     } else {
@@ -54,13 +56,13 @@ static void expand(const struct stk_rows *rows, uint8_t *out, const uint8_t *in)
     }
 }
 
-/* Returns true if a row of four bytes a pixel can be used in place: the bytes that may be read
- * behind its end lie in the next rows. */
+/* Returns true if a row can be used in place. Its pixels have as many bytes as those that are given
+ * out, and the bytes that may be read behind its end lie in the next rows. */
 static bool can_stay(const struct stk_rows *rows, size_t y)
 {
     const struct stk_image *image = rows->image;
-    ptrdiff_t width = 4 * (ptrdiff_t)image->width;
-    if (image->channels != 4 || rows->below >= image->height - y) {
+    ptrdiff_t width = (ptrdiff_t)image->channels * image->width;
+    if (image->channels != rows->bytes || rows->below >= image->height - y) {
         return false;
     }
     for (size_t i = 1; i <= rows->below; i++) {

@@ -1,6 +1,6 @@
 /*
  * Gives the rows of a region of a JPEG or an image, from above to below, each once. They have four
- * bytes a pixel, and STK_ROW_SLACK or more readable bytes behind them.
+ * bytes a pixel (or the three of an image), and STK_ROW_SLACK or more readable bytes behind them.
  */
 #pragma once
 
@@ -16,6 +16,7 @@ struct stk_rows {
     const struct stk_image *image;
     const struct stk_kernels *kernels; /* for an image */
     struct stk_region region;
+    uint32_t bytes;               /* of a pixel that is given out */
     uint8_t *band[STK_BAND_ROWS]; /* rows that are read together */
     uint32_t indent;              /* pixels before the region's first in each row */
     size_t below;                 /* rows of an image that reading behind the row above may reach */
@@ -32,8 +33,10 @@ static inline const uint8_t *stk_image_row(const struct stk_image *image, size_t
 /* Opens a JPEG whose header was read. `slack`: pixels behind a row that may be read. */
 int stk_rows_open_jpeg(struct stk_rows *rows, struct stk_workspace *workspace,
                        struct stk_jpeg *jpeg, struct stk_region region, size_t slack);
+/* Opens an image. `as_they_are`: if its pixels have three bytes, so have those of the rows. */
 int stk_rows_open_image(struct stk_rows *rows, struct stk_workspace *workspace,
-                        const struct stk_image *image, struct stk_region region, size_t slack);
+                        const struct stk_image *image, struct stk_region region, size_t slack,
+                        bool as_they_are);
 /* Gives the next rows, which stay until the next call. Returns how many there are, or an error.
  * If these are fewer than STK_ROWS_TOGETHER, the places behind them hold the last row again. Call
  * it until region.height rows were given out. */

@@ -383,6 +383,7 @@ const struct stk_kernels stk_kernels_avx2 = {
     .vertical = vertical,
     .pack_short = stk_avx2_pack_short,
     .horizontal_short = stk_avx2_horizontal_short,
+    .horizontal_three = stk_avx2_horizontal_three,
     .vertical_short = stk_avx2_vertical_short,
 };
 

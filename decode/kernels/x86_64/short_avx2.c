@@ -34,17 +34,27 @@ INLINE __m256i add(__m256i sum, __m256i pixels, int32_t pair)
 
 /* ---- along a row ---- */
 
+/* Puts two pixels of so many bytes, from a place on, into words: each byte beside the other
+ * pixel's.
+ */
+INLINE __m256i shuffle_of(size_t bytes, char at)
+{
+    const __m128i three = _mm_setr_epi8(0, -1, 3, -1, 1, -1, 4, -1, 2, -1, 5, -1, -1, -1, -1, -1);
+    const __m128i four = _mm_setr_epi8(0, -1, 4, -1, 1, -1, 5, -1, 2, -1, 6, -1, 3, -1, 7, -1);
+    __m128i both = bytes == 3 ? three : four;
+    return _mm256_broadcastsi128_si256(_mm_or_si128(_mm_cmpgt_epi8(_mm_setzero_si128(), both),
+                                                    _mm_add_epi8(both, _mm_set1_epi8(at))));
+}
+
 /* One output of two rows, one in each half. */
 INLINE __m256i weigh(const uint8_t *in0, const uint8_t *in1, const struct stk_weights *weights,
-                     size_t groups, bool short_end, struct short_rounding round)
+                     size_t groups, bool short_end, struct short_rounding round, size_t bytes)
 {
-    const __m256i first = _mm256_broadcastsi128_si256(
-        _mm_setr_epi8(0, -1, 4, -1, 1, -1, 5, -1, 2, -1, 6, -1, 3, -1, 7, -1));
-    const __m256i second = _mm256_or_si256(first, _mm256_set1_epi16(8));
+    const __m256i first = shuffle_of(bytes, 0), second = shuffle_of(bytes, (char)(2 * bytes));
     __m256i sum = round.half;
     for (size_t g = 0; g < groups; g++) {
-        __m256i pixels =
-            _mm256_loadu2_m128i((const void *)(in1 + 16 * g), (const void *)(in0 + 16 * g));
+        __m256i pixels = _mm256_loadu2_m128i((const void *)(in1 + 4 * bytes * g),
+                                             (const void *)(in0 + 4 * bytes * g));
         sum = add(sum, _mm256_shuffle_epi8(pixels, first), weights[g].word[0]);
         if (!short_end || g + 1 < groups) {
             sum = add(sum, _mm256_shuffle_epi8(pixels, second), weights[g].word[1]);
@@ -55,14 +65,15 @@ INLINE __m256i weigh(const uint8_t *in0, const uint8_t *in1, const struct stk_we
 
 /* Four outputs of two rows. */
 INLINE void weigh_two(uint8_t *const *out, const uint8_t *const *in, const struct stk_taps *taps,
-                      size_t o, size_t groups, bool short_end, struct short_rounding round)
+                      size_t o, size_t groups, bool short_end, struct short_rounding round,
+                      size_t bytes)
 {
     __m256i values[STK_ROWS_TOGETHER];
     UNROLLED
     for (size_t i = 0; i < STK_ROWS_TOGETHER; i++) {
-        size_t at = 4 * (size_t)taps->first[o + i];
+        size_t at = bytes * (size_t)taps->first[o + i];
         values[i] = weigh(in[0] + at, in[1] + at, taps->weights + (o + i) * groups, groups,
-                          short_end, round);
+                          short_end, round, bytes);
     }
     __m256i low = _mm256_packs_epi32(values[0], values[1]);
     __m256i high = _mm256_packs_epi32(values[2], values[3]);
@@ -70,20 +81,38 @@ INLINE void weigh_two(uint8_t *const *out, const uint8_t *const *in, const struc
                          _mm256_packus_epi16(low, high));
 }
 
-INLINE void horizontal_rows(uint8_t *const *out, const uint8_t *const *in,
-                            const struct stk_taps *taps, size_t groups, bool short_end)
+INLINE void rows_of(uint8_t *const *out, const uint8_t *const *in, const struct stk_taps *taps,
+                    size_t groups, bool short_end, size_t bytes)
 {
     const struct short_rounding round = rounding_of(taps->bits);
     for (size_t o = 0; o < taps->outputs; o += STK_ROWS_TOGETHER) {
-        weigh_two(out, in, taps, o, groups, short_end, round);
-        weigh_two(out + 2, in + 2, taps, o, groups, short_end, round);
+        weigh_two(out, in, taps, o, groups, short_end, round, bytes);
+        weigh_two(out + 2, in + 2, taps, o, groups, short_end, round, bytes);
     }
+}
+
+INLINE void horizontal_rows(uint8_t *const *out, const uint8_t *const *in,
+                            const struct stk_taps *taps, size_t groups, bool short_end)
+{
+    rows_of(out, in, taps, groups, short_end, 4);
+}
+
+INLINE void horizontal_rows_of_three(uint8_t *const *out, const uint8_t *const *in,
+                                     const struct stk_taps *taps, size_t groups, bool short_end)
+{
+    rows_of(out, in, taps, groups, short_end, 3);
 }
 
 TARGET void stk_avx2_horizontal_short(uint8_t *const *out, const uint8_t *const *in,
                                       const struct stk_taps *taps)
 {
     stk_avx2_by_groups(horizontal_rows, out, in, taps);
+}
+
+TARGET void stk_avx2_horizontal_three(uint8_t *const *out, const uint8_t *const *in,
+                                      const struct stk_taps *taps)
+{
+    stk_avx2_by_groups(horizontal_rows_of_three, out, in, taps);
 }
 
 /* ---- down a column ---- */
