@@ -125,7 +125,7 @@ def test_images_that_are_tensors(tell, version):
     count = 20000 if ALL else 2000
     plain, hooked = (tell(how, "tensors.py", count, 0) for how in ("plainly", "hooked"))
     assert_no_difference(plain["outcomes"], hooked["outcomes"])
-    assert plain["lazy"] == 0 and hooked["lazy"] > count / 10
+    assert plain["lazy"] == 0 and hooked["lazy"] > count / 10 and hooked["alone"] > count / 100
     record("torchvision", "images that are tensors", version, f"{count} pipelines", "same")
 
 

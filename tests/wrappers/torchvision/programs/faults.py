@@ -26,7 +26,7 @@ import failing  # noqa: E402
 
 MEAN, STD = [0.4, 0.5, 0.6], [0.2, 0.3, 0.4]
 PIPELINE = ("exact", "inspection", "lazy_images", "lazy_tensors", "pipeline", "rng", "steps", "tensor_resize", "tensor_tail")
-TORCHVISION = "normalize", "others", "replaced", "spaces"
+TORCHVISION = "normalize", "others", "replaced", "resizes", "spaces"
 MODULES = [f"_pipeline.{name}" for name in PIPELINE] + [f"_torchvision.{name}" for name in TORCHVISION]
 CACHES = {"_pipeline.inspection": ("_known",), "_torchvision.normalize": ("_constants",), "_pipeline.pipeline": ("_chains",),
           "_pipeline.rng": ("_log_ratios",), "_pipeline.steps": ("_known",), "_pipeline.tensor_tail": ("_tails",)}
@@ -63,13 +63,16 @@ DO = {**{chain: composed(chain) for chain in chains(T)},
       "to_tensor": F.to_tensor, "normalize": lambda image: F.normalize(TENSOR, MEAN, STD),
       "params": lambda image: T.RandomResizedCrop.get_params(image, [0.1, 1.0], [0.5, 2.0]),
       "refused": lambda image: T.RandomResizedCrop.get_params(image, [0.1, 1.0], [2.0, 0.5]),
-      "crop": T.RandomResizedCrop(30), "folder": lambda image: folder.pil_loader(sys.argv[1])}
+      "crop": T.RandomResizedCrop(30), "crop of a tensor": lambda image: T.RandomResizedCrop(30, antialias=True)(
+          F.pil_to_tensor(image)), "normalize pixels": lambda image: F.normalize(TENSOR.permute(1, 2, 0)[..., :3].contiguous().permute(
+              2, 0, 1), MEAN, STD), "folder": lambda image: folder.pil_loader(sys.argv[1])}
 if v2 is not None:
     tensors = [v2.ToImage(), v2.RandomResizedCrop(30), v2.RandomHorizontalFlip(), own, v2.Resize(20),
                v2.ToDtype(torch.float32, scale=True), v2.Normalize(MEAN, STD)]
     DO.update({"v2 tensors": v2.Compose(tensors), "v2 tensor": lambda image: v2.Compose(tensors[1:])(F.pil_to_tensor(image)),
                "v2 view": v2.Compose([v2.PILToTensor(), v2.CenterCrop(9)])})
     DO.update({f"v2 {chain}": composed(chain, v2) for chain in chains(v2)}, **{"v2 crop": v2.RandomResizedCrop(30),
+        "v2 crop of a tensor": lambda image: v2.RandomResizedCrop(30)(v2.functional.to_image(image)),
         "v2 label": lambda image: composed("train", v2)(image, 3), "v2 refused": lambda image: composed("own", v2)({"a": image})})
 
 

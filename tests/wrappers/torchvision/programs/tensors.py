@@ -14,6 +14,7 @@ import torch
 from PIL import Image
 from torchvision import transforms as T
 from torchvision.transforms import InterpolationMode
+from torchvision.transforms import functional as F
 
 try:
     from torchvision import tv_tensors
@@ -23,7 +24,19 @@ except ImportError:
 
 VALUES = [0.485, 0.456, 0.406], [0.229, 0.224, 0.225]
 SIZES = (1, 1), (5, 1), (2, 2), (31, 40), (64, 48), (50, 33), (7, 90)
-made = {"lazy": 0}
+made = {"lazy": 0, "alone": 0}
+
+
+class OneByOne:
+    """Calls transforms as nn.Sequential and people's own code do: without a Compose."""
+
+    def __init__(self, transforms):
+        self.transforms = transforms
+
+    def __call__(self, image):
+        for transform in self.transforms:
+            image = transform(image)
+        return image
 
 
 def geometry_v1(choose):
@@ -40,7 +53,7 @@ def geometry_v1(choose):
 def pipeline_v1(choose):
     floats = [T.ConvertImageDtype(torch.float32)]
     begin, end = choose.choice(([], [], [T.PILToTensor()])), choose.choice(([], floats, floats + [T.Normalize(*VALUES)]))
-    return T.Compose(begin + [geometry_v1(choose) for _ in range(choose.choice((1, 1, 2, 2, 3)))] + end)
+    return choose.choice((T.Compose, T.Compose, OneByOne))(begin + [geometry_v1(choose) for _ in range(choose.choice((1, 1, 2, 2, 3)))] + end)
 
 
 def geometry(choose):
@@ -68,7 +81,7 @@ def pipeline(choose):
                          [T.ConvertImageDtype(torch.float32), T.Normalize(*VALUES)], [v2.ToPureTensor()],
                          [v2.ToDtype(torch.float32)], [v2.ToImage(), scale]))
     middle = [geometry(choose) for _ in range(choose.choice((0, 1, 1, 2, 2, 3, 4)))]
-    return choose.choice((v2.Compose, v2.Compose, T.Compose))(begin + middle + end or [v2.ToImage()])
+    return choose.choice((v2.Compose, v2.Compose, T.Compose, OneByOne))(begin + middle + end or [v2.ToImage()])
 
 
 def jpeg(pixels, size):
@@ -105,11 +118,27 @@ def outcome(case):
     transform, image = pipeline(choose), picture(choose)
     given = inputs(choose, image, transform)
     saying.seed(case)
+    before = made["lazy"]
 
     def run():
         result = transform(*given)
         return result, shares(result, image)
-    return saying.outcome(run)
+    said = saying.outcome(run)
+    made["alone"] += made["lazy"] - before if type(transform) is OneByOne else 0
+    return said
+
+
+def called(function, has_box=False):
+    """Returns the outcomes of calls of a function of v1's, right ones and wrong ones."""
+    image = torch.arange(33 * 50 * 3).remainder(251).to(torch.uint8).view(33, 50, 3).permute(2, 0, 1)
+    sizes = 20, [20], (20, 11), [20, 11], [33, 50], 33, [1, 2, 3], "20", None, [0, 4], 7.5
+    boxes = [dict(zip(("top", "left", "height", "width"), box)) for box in (
+        (0, 0, 33, 50), (3, 4, 9, 20), (-1, 0, 9, 9), (30, 40, 9, 20), (0, 0, 9.5, 9), (0, 0, 0, 9), (0, 0, numpy.int64(9), 9),
+        (0, True, 9, 9))] if has_box else [{}]
+    options = {}, {"antialias": True}, {"antialias": None}, {"antialias": True, "interpolation": 2}, {"nothing": 1}
+    return [saying.outcome(lambda: function(image, size=size, **box, **option))
+            for size in sizes for box in boxes for option in options] + [
+        saying.outcome(lambda: function(img=image)), saying.outcome(lambda: function(image, *boxes[0].values(), [9, 8]))]
 
 
 def unchanged():
@@ -138,7 +167,8 @@ def main():
     count_lazy()
     first, count = int(sys.argv[2]), int(sys.argv[1])
     outcomes = {case: outcome(case) for case in range(first, first + count)}
-    print(json.dumps({"outcomes": {**outcomes, "unchanged": saying.outcome(unchanged)}, **made}))
+    print(json.dumps({"outcomes": {**outcomes, "unchanged": saying.outcome(unchanged), "resize": called(F.resize),
+                                   "resized_crop": called(F.resized_crop, has_box=True)}, **made}))
 
 
 main()

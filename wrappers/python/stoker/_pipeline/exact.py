@@ -96,6 +96,11 @@ def is_own(function):
                             and function.__code__.co_filename.startswith(_HOME))
 
 
+def plain(function):
+    """Returns torchvision's function, for itself and for the one that stands in its place."""
+    return getattr(function, "__wrapped__", function)
+
+
 def trust(function):
     """Takes a function of another library's as torchvision's own."""
     _trusted.add(function.__code__)

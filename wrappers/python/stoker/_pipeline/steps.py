@@ -86,12 +86,17 @@ def _wanted(size):
 
 # ---- steps ----
 
-def _resize(transform):
-    filter, wanted = _filter(transform), _wanted(transform.size)
-    if not filter or wanted is None or transform.max_size is not None:
+def resize(size, filter):
+    """Returns the step of a resize to (height, width) or a shorter edge, by a filter in the decoder's numbers, or None."""
+    wanted = _wanted(size)
+    if wanted is None:
         return None
-    size = (wanted, 0) if type(wanted) is int else wanted
-    return _core.STEP_RESIZE, FILTERS[filter], *size, _NO_VALUES
+    return _core.STEP_RESIZE, filter, *((wanted, 0) if type(wanted) is int else wanted), _NO_VALUES
+
+
+def _resize(transform):
+    filter = _filter(transform)
+    return resize(transform.size, FILTERS[filter]) if filter and transform.max_size is None else None
 
 
 def _center_crop(transform):

@@ -60,7 +60,7 @@ def _is_same(functional, filter, mode, size, wanted):
     own = _core.transform(pixels, (*size, 3), plan.request(3, HWC, U8, None, TORCHS), None)
     with torch.inference_mode(False), torch.no_grad():
         tensor = torch.frombuffer(pixels, dtype=torch.uint8).view(size[1], size[0], 3).permute(2, 0, 1)
-        theirs = functional.resize(tensor, list(wanted[::-1]), interpolation=mode, antialias=True)
+        theirs = exact.plain(functional.resize)(tensor, list(wanted[::-1]), interpolation=mode, antialias=True)
     strides = (wanted[1] * wanted[0], wanted[0], 1) if functional is F else (1, 3 * wanted[0], 3)
     return theirs.stride() == strides and theirs.permute(1, 2, 0).numpy().tobytes() == own
 

@@ -15,8 +15,8 @@ from PIL import Image
 from .._base.own import attempt, attempt_beside
 from .._pillow import hook
 from .._pillow.plan import Plan
-from .._pipeline import box_steps, exact, pipeline, rng, steps, tensor_tail
-from . import among, arrays, boxes, colours, normalize, others, spaces, trees
+from .._pipeline import box_steps, exact, lazy_tensors, pipeline, rng, steps, tensor_tail
+from . import among, arrays, boxes, colours, normalize, others, resizes, spaces, trees
 from .._pipeline.exact import F, T
 
 SWITCH = "STOKER_TORCHVISION"
@@ -36,6 +36,8 @@ def install():
         _replace(F, "to_tensor", _to_tensor)
         _replace(F, "normalize", _normalize_tensor)
         _replace(T.RandomResizedCrop, "get_params", _get_params)
+        for name in filter(resizes.has_antialias, resizes.FUNCTIONS):
+            _replace(F, name, _resizer(name))
         _replace(T.Compose, "__call__", _compose, "compose")
         _replace(T.ColorJitter, "forward", _jitter, "jitter")
         for kind, name in enumerate(colours.FUNCTIONS):
@@ -55,6 +57,9 @@ def install_v2():
         for name in ("make_params", "_get_params"):
             if name in v2.RandomResizedCrop.__dict__:
                 _replace(v2.RandomResizedCrop, name, _make_params, "make_params")
+        for kind, transformed in ((v2.Resize, resizes.transformed), (v2.RandomResizedCrop, resizes.transformed)):
+            if "transform" in kind.__dict__:
+                _replace(kind, "transform", _transformer(kind, transformed), kind)
         _replace(v2.Compose, "forward", _compose_v2, "compose_v2")
         trees.install()
         if boxes.NAME in getattr(getattr(v2.functional, "_misc", None), "__dict__", ()):
@@ -146,6 +151,22 @@ def _normalize_tensor(tensor, mean, std, inplace=False):
     return PLAIN["normalize"](tensor, mean, std, inplace) if result is None else result
 
 
+def _resizer(name):
+    ours = getattr(resizes, name)
+
+    def resizer(img, *arguments, **named):
+        result = attempt(ours, img, *arguments, **named)
+        return PLAIN[name](img, *arguments, **named) if result is None else result
+    return resizer
+
+
+def _transformer(kind, transformed):
+    def transform(self, inpt, params):
+        result = attempt(transformed, self, inpt, params)
+        return PLAIN[kind](self, inpt, params) if result is None else result
+    return transform
+
+
 def _boxes_mask(bounding_boxes, *arguments, **named):
     plain = PLAIN["boxes_mask"]
     result = None if arguments else attempt(boxes.mask, plain, bounding_boxes, named)
@@ -176,14 +197,22 @@ def _jitter(self, img):
 
 # ---- RandomResizedCrop ----
 
+def _size_of(img):
+    """Returns (width, height) of an image, or None if torchvision is to find it."""
+    if lazy_tensors.is_image(img):
+        return (img.shape[2], img.shape[1]) if img.ndim == 3 and img.numel() > 0 and lazy_tensors.is_torch_alone() else None
+    return img.size if tensor_tail.is_pillows(img) else None
+
+
 def _region(img, scale, ratio, log_ratio=None):
     """Draws the region, or returns None if torchvision is to draw it."""
-    if not tensor_tail.is_pillows(img) or not rng.is_pair(scale) or not rng.is_pair(ratio):
+    size = _size_of(img) if rng.is_pair(scale) and rng.is_pair(ratio) else None
+    if size is None:
         return None
     step = steps.region(scale, ratio, rng.log_ratio(ratio) if log_ratio is None else log_ratio.tolist())
     if step is None:
         return None
-    noted, geometry, _ = rng.note((step,), 0, Plan.whole(None, img.size).geometry, 0)
+    noted, geometry, _ = rng.note((step,), 0, Plan.whole(None, size).geometry, 0)
     if not noted:
         return None
     left, top, right, bottom = geometry[0]
