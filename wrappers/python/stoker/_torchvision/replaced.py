@@ -57,7 +57,8 @@ def install_v2():
         for name in ("make_params", "_get_params"):
             if name in v2.RandomResizedCrop.__dict__:
                 _replace(v2.RandomResizedCrop, name, _make_params, "make_params")
-        for kind, transformed in ((v2.Resize, resizes.transformed), (v2.RandomResizedCrop, resizes.transformed)):
+        for kind, transformed in ((v2.Resize, resizes.transformed), (v2.RandomResizedCrop, resizes.transformed),
+                                  (v2.Normalize, normalize.transformed)):
             if "transform" in kind.__dict__:
                 _replace(kind, "transform", _transformer(kind, transformed), kind)
         _replace(v2.Compose, "forward", _compose_v2, "compose_v2")
