@@ -1,6 +1,7 @@
 """Calls the replaced functions in one way for each case, and prints the outcomes."""
 
 import collections
+import contextlib
 import inspect
 import io
 import json
@@ -13,6 +14,7 @@ import numpy
 import saying
 import torch
 from PIL import Image, ImageChops, ImageOps, JpegImagePlugin
+from torch.overrides import TorchFunctionMode
 from torchvision import transforms as T
 from torchvision.transforms import functional as F
 
@@ -356,6 +358,31 @@ def a_deep_sample_in_a_thread_with_a_small_stack():
     while type(inner) is list:
         depth, inner = depth + 1, inner[0]
     return depth, inner
+
+
+class Halves(TorchFunctionMode):
+    """Gives half of each number that is made by a division or a draw."""
+
+    def __torch_function__(self, function, types, arguments=(), named=None):
+        made = function(*arguments, **named or {})
+        halved = getattr(function, "__name__", "") in ("div", "div_", "uniform_") and made.is_floating_point()
+        return made.mul_(0.5) if halved else made
+
+
+@case
+def functions_in_a_mode():
+    """Nothing of it stays behind, in numbers that were not seen before."""
+    if not hasattr(torch._C, "_len_torch_function_stack"):
+        return None
+    values = [0.11, 0.12, 0.13], [0.21, 0.22, 0.23]
+    pipelines = [T.ToTensor(), T.Normalize(*values), T.Compose([T.RandomResizedCrop(9), T.ToTensor(), T.Normalize(*values)])]
+    inputs = [image(), torch.rand(3, 9, 8), image()]
+    outcomes = []
+    for mode in Halves, contextlib.nullcontext:
+        torch.manual_seed(4)
+        with mode():
+            outcomes += [each(value) for each, value in zip(pipelines, inputs)]
+    return outcomes
 
 
 @case

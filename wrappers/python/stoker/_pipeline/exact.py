@@ -70,14 +70,17 @@ def is_compiling():
     return _is_compiling is not None and _is_compiling()
 
 
-def unless_compiling(new, plain):
+def if_torch_is_alone(new, plain):
     """Returns the replacement of a function. torch.compile() compiles the plain function instead: its graphs take no calls
-    of C."""
-    if _is_compiling is None:
-        return new
+    of C. In a mode the plain function is called as well: a mode may change the results of torch's functions, and a
+    table of values that was made in one would be kept."""
+    is_compiling = _is_compiling or bool  # bool() is False
+    function_modes, kernel_modes, function_transform = rng.function_modes, rng.kernel_modes, rng.function_transform
 
     def either(*arguments, **named):
-        return plain(*arguments, **named) if _is_compiling() else new(*arguments, **named)
+        if is_compiling() or function_modes() or kernel_modes() or function_transform() is not None:
+            return plain(*arguments, **named)
+        return new(*arguments, **named)
     return either
 
 
@@ -237,4 +240,4 @@ watch(F.F_pil, _PILLOW_FUNCTIONS)
 watch(F.F_t, _TENSOR_FUNCTIONS)
 watch(torch, _DRAWING)
 
-__all__ = ["F", "T", "expect_again", "functions_are_own", "is_bare", "is_compiling", "seen", "unless_compiling", "v2", "watch", "watch_pillow"]
+__all__ = ["F", "T", "expect_again", "functions_are_own", "if_torch_is_alone", "is_bare", "is_compiling", "seen", "v2", "watch", "watch_pillow"]

@@ -11,9 +11,9 @@ _understood = None
 
 # These count or find modes of functions, such as a default device, modes of kernels, such as FakeTensorMode, and
 # transforms of functions, such as vmap. Each stands between a program and torch's own kernels.
-_function_modes = getattr(torch._C, "_len_torch_function_stack", lambda: 0)
-_kernel_modes = getattr(torch._C, "_len_torch_dispatch_stack", lambda: 0)
-_function_transform = getattr(getattr(torch._C, "_functorch", None), "peek_interpreter_stack", lambda: None)
+function_modes = getattr(torch._C, "_len_torch_function_stack", lambda: 0)
+kernel_modes = getattr(torch._C, "_len_torch_dispatch_stack", lambda: 0)
+function_transform = getattr(getattr(torch._C, "_functorch", None), "peek_interpreter_stack", lambda: None)
 
 
 def as_one(function, *arguments):
@@ -53,8 +53,8 @@ def _are_understood():
 def can_draw():
     """Returns true if the numbers of torch's random functions are drawn here: on the CPU, in float32."""
     global _understood
-    if (torch.get_default_dtype() is not torch.float32 or _function_modes() or _kernel_modes()
-            or _function_transform() is not None):
+    if (torch.get_default_dtype() is not torch.float32 or function_modes() or kernel_modes()
+            or function_transform() is not None):
         return False
     if _understood is None:
         _understood = _are_understood()

@@ -107,7 +107,7 @@ def _replace(owner, name, new, key=None):
     if not exact.is_own(plain):
         return
     PLAIN[key or name] = function
-    new = functools.wraps(function)(exact.unless_compiling(new, function))
+    new = functools.wraps(function)(exact.if_torch_is_alone(new, function))
     # torch.jit.script compiles the original function instead.
     new.__script_if_tracing_wrapper = True
     new.__original_fn = function

@@ -84,7 +84,7 @@ def is_learned(spec):
 def install():
     """Puts the functions into v2's modules that have torch's."""
     home = "torchvision.transforms.v2."
-    ours = exact.unless_compiling(tree_flatten, _flatten), exact.unless_compiling(tree_unflatten, _unflatten)
+    ours = exact.if_torch_is_alone(tree_flatten, _flatten), exact.if_torch_is_alone(tree_unflatten, _unflatten)
     for module in [module for name, module in list(sys.modules.items()) if name.startswith(home)]:
         names = getattr(module, "__dict__", {})
         if names.get("tree_flatten") is _flatten and names.get("tree_unflatten") is _unflatten:
