@@ -439,6 +439,21 @@ def made_lazily():
     return load(MadeLazily(None))
 
 
+class LazilyInTools(Lazily):
+    __module__ = "numpy_tools"
+
+
+class MadeLazilyInTools(Pictures):
+    def __getitem__(self, i):
+        return LazilyInTools(image=CHAIN(picture(i)), brighter=None)
+
+
+@case
+def made_lazily_in_a_module_named_like_numpy():
+    sys.modules["numpy_tools"] = sys.modules[__name__]  # where pickle finds the class
+    return load(MadeLazilyInTools(None))
+
+
 class Own:
     def __init__(self, image):
         self.image = image

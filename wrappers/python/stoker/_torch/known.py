@@ -11,7 +11,7 @@ import torch
 _SEQUENCES = frozenset((list, tuple))
 _MAPPINGS = frozenset((dict, collections.OrderedDict))
 _VALUES = frozenset((torch.Tensor, int, float, bool, str, bytes))
-_LIBRARIES = "numpy", "torchvision.tv_tensors."
+_LIBRARIES = "numpy.", "torchvision.tv_tensors."
 
 _functions = {}  # torch's map of collate functions, by the type of their samples
 _known = {}  # a copy of that map when our function came into it
@@ -36,7 +36,7 @@ def _is_known(sample):
         return all(map(_is_known, sample))
     if kind in _MAPPINGS:
         return all(map(_is_known, sample.values()))
-    return kind.__module__.startswith(_LIBRARIES)
+    return (kind.__module__ + ".").startswith(_LIBRARIES)
 
 
 def _is_named_tuple(kind):
