@@ -4,15 +4,14 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/local.h"
 #include "base/sys.h"
-#include "cli/os/descriptors.h"
 
-#define LOOKS        3 /* at most, while others take and drop locks */
-#define LEAST_PAGE   4096
-#define MOST_OF_LINE 256
-#define PIECE        ((size_t)1 << 16) /* no smaller than a page: the reader splits none */
+#define PIECE   ((size_t)1 << 16) /* no smaller than a page */
+#define OVERLAP 2048              /* bytes: some 30 locks, which may go away between two reads */
+#define LOOKS   3                 /* more may go away while others hold the processors */
 
 /* Parses "7: LEASE ACTIVE WRITE 4242 fe:01:1234 0 EOF". Ignores the device: btrfs shows another one
  * than stat() does. */
@@ -23,29 +22,41 @@ static bool is_of(const char *line, uint64_t ino)
            sscanf(line, "%*s LEASE %*s %*s %*s %*x:%*x:%" SCNu64, &number) == 1 && number == ino;
 }
 
-/* Looks for a lease once. `*complete`: the kernel gave all locks in one piece. It gives a page at a
- * time, and a lock that goes away in between shifts others out of sight. */
-static bool look_for(uint64_t ino, bool *complete)
+/* Looks through some lines, of which the first and the last may be parts of lines. */
+static bool has_line_of(char *text, uint64_t ino)
 {
-    char line[MOST_OF_LINE], piece[PIECE];
+    bool found = false;
+    char *rest = NULL;
+    for (char *line = strtok_r(text, "\n", &rest); line != NULL && !found;
+         line = strtok_r(NULL, "\n", &rest)) {
+        found = is_of(line, ino);
+    }
+    return found;
+}
+
+/* Reads the locks piece by piece. The kernel gives a page at a time, and a lock that goes away
+ * before the next read shifts those behind it. So each piece begins before the end of the last. */
+static bool look_for(uint64_t ino)
+{
+    char piece[PIECE + 1];
+    STK_OWNED_FD int fd = open("/proc/locks", O_RDONLY | O_CLOEXEC);
     bool held = false;
-    OWNED_FILE FILE *locks = fopen("/proc/locks", "re");
-    if (locks == NULL || setvbuf(locks, piece, _IOFBF, sizeof piece) != 0) {
-        *complete = true;
-        return false;
+    off_t from = 0, end = 0;
+    ssize_t got;
+    while (!held && (got = pread(fd, piece, PIECE, from)) > 0 && from + got > end) {
+        end = from + got;
+        from = end > OVERLAP ? end - OVERLAP : 0;
+        piece[got] = 0;
+        held = has_line_of(piece, ino);
     }
-    while (!held && fgets(line, sizeof line, locks) != NULL) {
-        held = is_of(line, ino);
-    }
-    *complete = ftell(locks) < LEAST_PAGE - MOST_OF_LINE;
     return held;
 }
 
 bool lease_is_held(uint64_t ino)
 {
-    bool held = false, complete = false;
-    for (int i = 0; i < LOOKS && !held && !complete; i++) {
-        held = look_for(ino, &complete);
+    bool held = false;
+    for (int i = 0; i < LOOKS && !held; i++) {
+        held = look_for(ino);
     }
     return held;
 }
