@@ -2,6 +2,7 @@
 
 import contextlib
 import errno
+import glob
 import fcntl
 import os
 import pathlib
@@ -366,7 +367,7 @@ def started_warm(jobs, *arguments):
 def flags_of_open_files(mount):
     """{the name of a file there that a process has open: the open's flags}."""
     flags = {}
-    for link in pathlib.Path("/proc").glob("[0-9]*/fd/*"):
+    for link in map(pathlib.Path, glob.glob("/proc/[0-9]*/fd/*")):  # pathlib's fails where a process ends
         with contextlib.suppress(OSError):
             path = pathlib.Path(os.readlink(link))
             if path.parent == mount and path.name.startswith("file"):
