@@ -11,9 +11,10 @@ _understood = None
 
 # These count or find modes of functions, such as a default device, modes of kernels, such as FakeTensorMode, and
 # transforms of functions, such as vmap. Each stands between a program and torch's own kernels.
-function_modes = getattr(torch._C, "_len_torch_function_stack", lambda: 0)
-kernel_modes = getattr(torch._C, "_len_torch_dispatch_stack", lambda: 0)
-function_transform = getattr(getattr(torch._C, "_functorch", None), "peek_interpreter_stack", lambda: None)
+# A torch without them has types in their place, int() is 0 and NoneType() is None: functions here might fail.
+function_modes = getattr(torch._C, "_len_torch_function_stack", int)
+kernel_modes = getattr(torch._C, "_len_torch_dispatch_stack", int)
+function_transform = getattr(getattr(torch._C, "_functorch", None), "peek_interpreter_stack", type(None))
 
 
 def as_one(function, *arguments):
