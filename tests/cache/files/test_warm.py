@@ -2,8 +2,8 @@
 
 import contextlib
 import errno
-import glob
 import fcntl
+import glob
 import os
 import pathlib
 import re
