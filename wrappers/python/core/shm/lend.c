@@ -142,16 +142,20 @@ static int take_number(PyObject *object)
     return (int)number;
 }
 
-/* ring_introduced(slot): word of it was sent, and how to map it. */
-PyObject *core_ring_introduced(PyObject *module, PyObject *object)
-{
-    int slot = take_number(object);
-    if (slot < 0) {
-        return NULL;
+/* Defines a function that calls the ring's of this name with the slot of a number. */
+#define SLOT_CALL(name)                                                                            \
+    PyObject *core_##name(PyObject *module, PyObject *object)                                      \
+    {                                                                                              \
+        int slot = take_number(object);                                                            \
+        if (slot < 0) {                                                                            \
+            return NULL;                                                                           \
+        }                                                                                          \
+        stk_##name(&ring, slot);                                                                   \
+        Py_RETURN_NONE;                                                                            \
     }
-    stk_ring_introduced(&ring, slot);
-    Py_RETURN_NONE;
-}
+
+/* ring_introduced(slot): word of it was sent, and how to map it. */
+SLOT_CALL(ring_introduced)
 
 /* ring_take_back(slot): word of it was not sent. */
 PyObject *core_ring_take_back(PyObject *module, PyObject *object)
@@ -165,15 +169,7 @@ PyObject *core_ring_take_back(PyObject *module, PyObject *object)
 }
 
 /* ring_offer(slot): word was sent how to map it, and it was left empty. */
-PyObject *core_ring_offer(PyObject *module, PyObject *object)
-{
-    int slot = take_number(object);
-    if (slot < 0) {
-        return NULL;
-    }
-    stk_ring_offer(&ring, slot);
-    Py_RETURN_NONE;
-}
+SLOT_CALL(ring_offer)
 
 /* Defines a function that calls the ring's of this name, if the ring is this process's or, with
  * `own` false, the parent's. */
