@@ -12,7 +12,7 @@ import sys
 import PIL.JpegImagePlugin  # noqa: F401  (the hook waits for it, and must not meet itself half-way)
 from PIL import Image
 
-from .._base.own import attempt, attempt_beside
+from .._base.own import attempt, attempt_beside, tried
 from .._pillow import hook
 from .._pillow.plan import Plan
 from .._pipeline import box_steps, exact, lazy_tensors, pipeline, rng, steps, tensor_tail
@@ -37,7 +37,7 @@ def install():
         _replace(F, "normalize", _normalize_tensor)
         _replace(T.RandomResizedCrop, "get_params", _get_params)
         for name in filter(resizes.has_antialias, resizes.FUNCTIONS):
-            _replace(F, name, _resizer(name))
+            _replace(F, name, tried(getattr(resizes, name), F.__dict__[name]))
         _replace(T.Compose, "__call__", _compose, "compose")
         _replace(T.ColorJitter, "forward", _jitter, "jitter")
         for kind, name in enumerate(colours.FUNCTIONS):
@@ -60,7 +60,7 @@ def install_v2():
         for kind, transformed in ((v2.Resize, resizes.transformed), (v2.RandomResizedCrop, resizes.transformed),
                                   (v2.Normalize, normalize.transformed)):
             if "transform" in kind.__dict__:
-                _replace(kind, "transform", _transformer(kind, transformed), kind)
+                _replace(kind, "transform", tried(transformed, kind.__dict__["transform"]), kind)
         _replace(v2.Compose, "forward", _compose_v2, "compose_v2")
         trees.install()
         if boxes.NAME in getattr(getattr(v2.functional, "_misc", None), "__dict__", ()):
@@ -150,22 +150,6 @@ def _to_tensor(pic):
 def _normalize_tensor(tensor, mean, std, inplace=False):
     result = None if inplace else attempt(normalize.normalized, tensor, mean, std)
     return PLAIN["normalize"](tensor, mean, std, inplace) if result is None else result
-
-
-def _resizer(name):
-    ours = getattr(resizes, name)
-
-    def resizer(img, *arguments, **named):
-        result = attempt(ours, img, *arguments, **named)
-        return PLAIN[name](img, *arguments, **named) if result is None else result
-    return resizer
-
-
-def _transformer(kind, transformed):
-    def transform(self, inpt, params):
-        result = attempt(transformed, self, inpt, params)
-        return PLAIN[kind](self, inpt, params) if result is None else result
-    return transform
 
 
 def _boxes_mask(bounding_boxes, *arguments, **named):
