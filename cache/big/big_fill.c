@@ -65,11 +65,11 @@ static bool pay(struct group *group, uint64_t block, uint64_t *held)
     if (stk_big_blocks_is_paid(*held)) {
         return true;
     }
-    enum stk_took took = stk_tier_take(tier, wanted, 0);
-    if (took == STK_TOOK_NO_ROOM) {
+    int took = stk_tier_take(tier, wanted, 0);
+    if (took == -EDQUOT) {
         note_refusal(blocks);
     }
-    if (took != STK_TOOK) {
+    if (took != 0) {
         return false;
     }
     if (!stk_big_blocks_pay(blocks, block, held)) {
@@ -268,7 +268,7 @@ static bool pay_excess(const struct group *group)
     if (excess <= 0) {
         return true;
     }
-    if (stk_tier_take(group->big->blocks.tier->shared, excess, 0) != STK_TOOK) {
+    if (stk_tier_take(group->big->blocks.tier->shared, excess, 0) != 0) {
         return false;
     }
     atomic_fetch_add(&table->paid_blocks, excess);

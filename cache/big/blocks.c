@@ -103,7 +103,7 @@ static bool take_table(const struct stk_big_blocks *blocks, const struct stk_cac
     struct stk_tier_shared *pays = payer(cache);
     int64_t taken = table_blocks(blocks);
     bool own = pays == blocks->tier->shared;
-    if (pays == NULL || stk_tier_take(pays, own ? taken : 0, 1) != STK_TOOK) {
+    if (pays == NULL || stk_tier_take(pays, own ? taken : 0, 1) != 0) {
         return pays == NULL;
     }
     bool took = own || stk_budget_take_headroom(&pays->budget, taken);
@@ -132,7 +132,7 @@ static int ensure_directory(const struct stk_cache *cache)
     if (!name_directory(directory, sizeof directory, cache)) {
         return -ENAMETOOLONG;
     }
-    if (pays != NULL && stk_tier_take(pays, 0, 1) != STK_TOOK) {
+    if (pays != NULL && stk_tier_take(pays, 0, 1) != 0) {
         return -EDQUOT;
     }
     int error = stk_sys_mkdirat(AT_FDCWD, directory, 0700);
@@ -300,7 +300,7 @@ static int make_file(struct stk_big_blocks *blocks, const struct stk_record *rec
 
 static int make_both(struct stk_big_blocks *blocks, const struct stk_record *record)
 {
-    if (stk_tier_take(blocks->tier->shared, 0, 1) != STK_TOOK) {
+    if (stk_tier_take(blocks->tier->shared, 0, 1) != 0) {
         return -EDQUOT;
     }
     int error = make_file(blocks, record);

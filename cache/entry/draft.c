@@ -143,10 +143,11 @@ void stk_entry_discard(struct stk_entry_draft *draft)
 static int make_directory(const struct stk_tier *tier, const char *path)
 {
     int64_t blocks = tier->shared->memory ? 0 : stk_budget_blocks_of(1, tier->shared->block_bytes);
-    if (stk_tier_take(tier->shared, blocks, 1) != STK_TOOK) {
-        return -EDQUOT;
+    int error = stk_tier_take(tier->shared, blocks, 1);
+    if (error != 0) {
+        return error;
     }
-    int error = stk_sys_mkdirat(AT_FDCWD, path, 0700);
+    error = stk_sys_mkdirat(AT_FDCWD, path, 0700);
     if (error != 0) {
         stk_tier_release(tier->shared, blocks, 1);
     }
@@ -157,7 +158,7 @@ static int make_directory(const struct stk_tier *tier, const char *path)
 static void write_note(const struct stk_tier *tier, const char *path, const char *text)
 {
     int64_t blocks = stk_budget_blocks_of(1, tier->shared->block_bytes);
-    if (stk_tier_take(tier->shared, blocks, 1) != STK_TOOK) {
+    if (stk_tier_take(tier->shared, blocks, 1) != 0) {
         return;
     }
     STK_OWNED_FD int fd =

@@ -61,7 +61,7 @@ static enum stk_bypass write_chunk(struct stk_fill *fill, const struct stk_entry
     int error =
         stk_entry_holds(draft) ? stk_sys_pwrite_all(draft->fd, buffer, bytes, offset) : -EBADF;
     if (error != 0) {
-        return error == -EFBIG ? STK_BYPASS_LIMIT : STK_BYPASS_TIER;
+        return stk_entry_build_why(error);
     }
     if (fill->build.tier->shared->memory == 0) {
         fill->check += stk_checksum_of(buffer, bytes, (uint64_t)offset);

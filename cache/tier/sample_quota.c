@@ -85,7 +85,7 @@ int64_t stk_sample_quota_raise(struct stk_tier *tier, struct stk_sample_quota *q
     int64_t left = stk_budget_left(budget);
     blocks = blocks < left ? blocks : left;
     int64_t inodes = atomic_exchange(&quota->inodes, INODES) == 0 ? INODES : 0;
-    if (blocks <= 0 || stk_tier_take(tier->shared, blocks, inodes) != STK_TOOK) {
+    if (blocks <= 0 || stk_tier_take(tier->shared, blocks, inodes) != 0) {
         if (inodes != 0) {
             atomic_store(&quota->inodes, 0);
         }

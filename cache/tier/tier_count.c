@@ -131,20 +131,20 @@ static int announce_taken(struct stk_tier_shared *tier)
     return error == -EAGAIN && is_announced(tier) ? 0 : error;
 }
 
-enum stk_took stk_tier_take(struct stk_tier_shared *tier, int64_t blocks, int64_t inodes)
+int stk_tier_take(struct stk_tier_shared *tier, int64_t blocks, int64_t inodes)
 {
     if (!reserve(tier, blocks, inodes)) {
-        return STK_TOOK_NO_ROOM;
+        return -EDQUOT;
     }
     if (is_announced(tier)) {
-        return STK_TOOK;
+        return 0;
     }
     int error = announce_taken(tier);
     if (error == 0 && !is_exceeded(&tier->budget)) {
-        return STK_TOOK;
+        return 0;
     }
     stk_budget_release(&tier->budget, blocks, inodes);
-    return error == 0 ? STK_TOOK_NO_ROOM : STK_TOOK_NOT_NOW;
+    return error == 0 ? -EDQUOT : error;
 }
 
 void stk_tier_release(struct stk_tier_shared *tier, int64_t blocks, int64_t inodes)

@@ -17,11 +17,11 @@ uint64_t stk_tier_hash(const char *home);
 /*
  * Take blocks and inodes from the tier for this catalogue, and give them back. The catalogue counts
  * its own use exactly, and announces to the others (cache/tier/ledger.h) a 64th of the budget
- * ahead; any number of catalogues together never exceed a budget. stk_tier_free is for a removed
- * entry: whichever process unlinks an entry gives back what it took.
+ * ahead; any number of catalogues together never exceed a budget. stk_tier_take returns 0, -EDQUOT
+ * if the budget has no room, or the -errno of the ledger: the room is not known then. stk_tier_free
+ * is for a removed entry: whichever process unlinks an entry gives back what it took.
  */
-enum stk_took { STK_TOOK, STK_TOOK_NO_ROOM, STK_TOOK_NOT_NOW };
-enum stk_took stk_tier_take(struct stk_tier_shared *tier, int64_t blocks, int64_t inodes);
+int stk_tier_take(struct stk_tier_shared *tier, int64_t blocks, int64_t inodes);
 void stk_tier_release(struct stk_tier_shared *tier, int64_t blocks, int64_t inodes);
 void stk_tier_free(struct stk_tier_shared *tier, int64_t blocks, int64_t inodes);
 

@@ -8,14 +8,22 @@
 
 /* ---- the budget ---- */
 
+enum stk_bypass stk_entry_build_why(int error)
+{
+    return error == 0                             ? STK_BYPASS_NONE
+           : error == -EMFILE || error == -ENFILE ? STK_BYPASS_DESCRIPTORS
+           : error == -EFBIG                      ? STK_BYPASS_LIMIT
+                                                  : STK_BYPASS_TIER;
+}
+
+static enum stk_bypass why_not_paid(int error)
+{
+    return error == -EDQUOT ? STK_BYPASS_BUDGET : stk_entry_build_why(error);
+}
+
 static enum stk_bypass take(const struct stk_entry_build *build, int64_t blocks, int64_t inodes)
 {
-    static const enum stk_bypass meanings[] = {
-        [STK_TOOK] = STK_BYPASS_NONE,
-        [STK_TOOK_NO_ROOM] = STK_BYPASS_BUDGET,
-        [STK_TOOK_NOT_NOW] = STK_BYPASS_TIER,
-    };
-    return meanings[stk_tier_take(build->tier->shared, blocks, inodes)];
+    return why_not_paid(stk_tier_take(build->tier->shared, blocks, inodes));
 }
 
 /* Where entries pass, what is to stay leaves them their room: in the next run, too. */
@@ -68,15 +76,6 @@ static enum stk_bypass reserve_excess(struct stk_entry_build *build,
     return STK_BYPASS_NONE;
 }
 
-/* Returns why a draft was not begun. Errors that are no tier's fault are not TIER. */
-static enum stk_bypass why_not_begun(const struct stk_tier *tier, int error)
-{
-    stk_budget_note_error(&tier->shared->budget, error);
-    return error == -EMFILE || error == -ENFILE ? STK_BYPASS_DESCRIPTORS
-           : error == -EFBIG                    ? STK_BYPASS_LIMIT
-                                                : STK_BYPASS_TIER;
-}
-
 /* ---- the entry ---- */
 
 static enum stk_bypass complete(struct stk_entry_build *build, const struct stk_entry_draft *draft,
@@ -99,10 +98,7 @@ static enum stk_bypass publish(struct stk_entry_build *build, struct stk_entry_d
     stk_entry_close(draft);
     build->taken = error == -EEXIST;
     stk_budget_note_error(&build->tier->shared->budget, error);
-    if (error == -EDQUOT) {
-        return STK_BYPASS_BUDGET;
-    }
-    return error == 0 ? STK_BYPASS_NONE : STK_BYPASS_TIER;
+    return why_not_paid(error);
 }
 
 /* Makes the draft. `removed`: another process has removed it, and given its budget back. */
@@ -112,7 +108,8 @@ static enum stk_bypass make_draft(struct stk_entry_build *build, stk_entry_build
     struct stk_entry_draft draft;
     int error = stk_entry_begin(&draft, build->tier->home, build->bytes);
     if (error != 0) {
-        return why_not_begun(build->tier, error);
+        stk_budget_note_error(&build->tier->shared->budget, error);
+        return stk_entry_build_why(error);
     }
     enum stk_bypass why = complete(build, &draft, write, context);
     if (why != STK_BYPASS_NONE) {

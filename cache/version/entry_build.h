@@ -30,6 +30,10 @@ struct stk_entry_build {
  * if there is none. */
 bool stk_entry_build_next_tier(struct stk_entry_build *build);
 
+/* Returns the reason for which a call on a tier failed with this error; NONE for 0. Limits of the
+ * process are not TIER, which says to all processes that the tier is full. */
+enum stk_bypass stk_entry_build_why(int error);
+
 /* Writes the whole draft. Returns NONE, or the reason against it; TIER if the tier did not take it.
  * Called once for each tier with room, until one has taken the entry. */
 typedef enum stk_bypass stk_entry_build_write(void *context, const struct stk_entry_draft *draft);

@@ -1,5 +1,6 @@
 """A fault during a run costs speed, never a byte: the job goes on from the origin."""
 
+import shlex
 import shutil
 
 import pytest
@@ -173,3 +174,13 @@ def test_a_limit_on_the_size_of_files_ends_no_program(jobs, origin, tier, kib, a
         assert ran.stdout == ""
         assert (ran.hits > 0) == (kib == 1000000)
         assert set(ran.bypassed) == (set() if kib == 1000000 else {"limit"})
+
+
+def test_a_limit_on_the_size_of_files_is_no_want_of_room(jobs, origin, tier):
+    """The end of the run beside it leaves the count of the tier to be written before the next fill."""
+    source, mount = origin.files("limited", FILES, 20000)
+    beside = shlex.join(map(str, jobs.command_line(["true"], path=mount, tier=tier)))
+    script = f'cat "$2"/*0 > /dev/null; {beside}; ulimit -f 0; diff -r "$1" "$2"'
+    ran = jobs.run(["bash", "-c", script, "sh", source, mount], path=mount, tier=tier, env={"STOKER_AHEAD": "off"})
+    assert ran.stdout == "" and ran.fills > 0
+    assert set(ran.bypassed) == {"limit"}
