@@ -55,7 +55,7 @@ def test_each_function_of_the_extension_says_what_it_does():
     core = ROOT / "wrappers/python/core"
     names = re.findall(r"^[A-Z]+\((\w+)\)", (core / "common/functions.def").read_text(), re.MULTILINE)
     sources = "".join(source.read_text() for source in sorted(core.glob("*/*.c")))
-    defined = r"/\*((?:(?!\*/).)*)\*/\n(?:PyObject \*core_|RING_CALL\()(\w+)[(,]"
+    defined = r"/\*((?:(?!\*/).)*)\*/\n(?:PyObject \*core_|[A-Z]+_CALL\()(\w+)[(,)]"
     comments = dict(re.findall(defined, sources, re.DOTALL))
     said = {name: re.sub(r"^[\s*`]+", "", comment) for comment, name in comments.items()}
     assert len(names) > 40 and not [name for name in names if not said.get(name, "").startswith(name + "(")]
