@@ -49,15 +49,26 @@ INNER ints pixels_of(struct rgb colour, ints last)
     return colour.red | colour.green << 8 | colour.blue << 16 | last << 24;
 }
 
+#ifndef HAS_OWN_GREYS
+
 /* All sums are below 2^8, in parts of 2^-16, so floats hold them exactly. They are faster than
  * products of integers. */
-INNER ints grey_of(struct rgb colour)
+INNER ints greys_of(ints pixels)
 {
     const float part = 1.0f / 65536;
+    struct rgb colour = rgb_of(pixels);
     return ints_of(floats_of(colour.red) * (19595 * part) +
                    floats_of(colour.green) * (38470 * part) +
                    (floats_of(colour.blue) * (7471 * part) + 0.5f));
 }
+
+/* Returns the grey of each pixel in all three bands. The last byte is 255. */
+INNER ints grey_pixels_of(ints pixels)
+{
+    ints grey = greys_of(pixels);
+    return pixels_of((struct rgb){grey, grey, grey}, (ints){} + 255);
+}
+#endif
 
 /* ---- hue ---- */
 
@@ -144,19 +155,18 @@ INNER ints between(ints a, ints b, float share)
 }
 
 /* Goes from some pixels to others by `share`, band by band. */
-INNER ints blended(ints from, ints to, float share)
+INNER ints blended(ints from, ints to, struct stk_share share)
 {
     struct rgb a = rgb_of(from), b = rgb_of(to);
-    struct rgb made = {between(a.red, b.red, share), between(a.green, b.green, share),
-                       between(a.blue, b.blue, share)};
-    return pixels_of(made, between(last_of(from), last_of(to), share));
+    struct rgb made = {between(a.red, b.red, share.number), between(a.green, b.green, share.number),
+                       between(a.blue, b.blue, share.number)};
+    return pixels_of(made, between(last_of(from), last_of(to), share.number));
 }
 #endif
 
-INNER ints from_own_grey_of(ints pixels, float share)
+INNER ints from_own_grey_of(ints pixels, struct stk_share share)
 {
-    ints grey = grey_of(rgb_of(pixels));
-    return blended(pixels_of((struct rgb){grey, grey, grey}, (ints){} + 255), pixels, share);
+    return blended(grey_pixels_of(pixels), pixels, share);
 }
 
 /* ---- rows ---- */
@@ -202,19 +212,19 @@ LOOP void turn_hue(uint8_t *row, uint32_t turn, size_t count)
     THROUGH(row, 4 * count, turned_of(load(row + i, some), by));
 }
 
-LOOP void from_colour(uint8_t *row, uint32_t colour, float share, size_t count)
+LOOP void from_colour(uint8_t *row, uint32_t colour, struct stk_share share, size_t count)
 {
     ints from = (ints){} + (int32_t)colour;
     THROUGH(row, 4 * count, blended(from, load(row + i, some), share));
 }
 
-LOOP void from_own_grey(uint8_t *row, float share, size_t count)
+LOOP void from_own_grey(uint8_t *row, struct stk_share share, size_t count)
 {
     THROUGH(row, 4 * count, from_own_grey_of(load(row + i, some), share));
 }
 
 LOOP void blend(uint8_t *restrict out, const uint8_t *restrict a, const uint8_t *restrict b,
-                float share, size_t bytes)
+                struct stk_share share, size_t bytes)
 {
     THROUGH(out, bytes, blended(load(a + i, some), load(b + i, some), share));
 }
@@ -242,9 +252,9 @@ LOOP uint64_t sum_greys(const uint8_t *row, size_t count)
     uint64_t all = 0;
     size_t i = 0;
     for (; i + sizeof(ints) <= 4 * count; i += sizeof(ints)) {
-        sums += grey_of(rgb_of(load(row + i, sizeof(ints))));
+        sums += greys_of(load(row + i, sizeof(ints)));
     }
-    sums += i < 4 * count ? grey_of(rgb_of(load(row + i, 4 * count - i))) : (ints){};
+    sums += i < 4 * count ? greys_of(load(row + i, 4 * count - i)) : (ints){};
     for (size_t lane = 0; lane < LANES; lane++) {
         all += (uint32_t)sums[lane];
     }

@@ -28,12 +28,24 @@ struct stk_box_weights {
     uint32_t inner, outer;
 };
 
+/*
+ * How far a blend goes from one byte to another: `number` times their difference. Where it is
+ * proven for all differences, `whole` times the difference and `part` / 2^16 of it, both rounded
+ * down, give the same byte.
+ */
+struct stk_share {
+    float number;
+    bool is_proven;
+    int16_t whole, part;
+};
+
 /* Makes row y of a warped image of four-byte pixels. Returns false if a place is no number. */
 typedef bool stk_warp_row(uint8_t *out, const struct stk_warp *warp, uint32_t y, size_t count);
 
 struct stk_operations {
     /* Goes from a to b by `share`, which may lie beyond 0 and 1. */
-    void (*blend)(uint8_t *out, const uint8_t *a, const uint8_t *b, float share, size_t bytes);
+    void (*blend)(uint8_t *out, const uint8_t *a, const uint8_t *b, struct stk_share share,
+                  size_t bytes);
     /* Conversions of a row, by `count` of pixels: RGB to grey and back, RGB to HSV and back. */
     void (*to_grey)(uint8_t *out, const uint8_t *in, size_t count);
     void (*from_grey)(uint8_t *out, const uint8_t *in, size_t count);
@@ -42,8 +54,8 @@ struct stk_operations {
     /* Changes of `count` four-byte pixels where they lie. The first goes from a colour to each by
      * `share`, the second from each one's grey. The hue is turned by parts of 256; the fourth byte
      * becomes 0. */
-    void (*from_colour)(uint8_t *pixels, uint32_t colour, float share, size_t count);
-    void (*from_own_grey)(uint8_t *pixels, float share, size_t count);
+    void (*from_colour)(uint8_t *pixels, uint32_t colour, struct stk_share share, size_t count);
+    void (*from_own_grey)(uint8_t *pixels, struct stk_share share, size_t count);
     void (*turn_hue)(uint8_t *pixels, uint32_t turn, size_t count);
     /* Returns the sum of the greys of four-byte pixels. */
     uint64_t (*sum_greys)(const uint8_t *pixels, size_t count);

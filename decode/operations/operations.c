@@ -8,12 +8,48 @@ static size_t row_bytes(const struct stk_picture *image)
     return (size_t)image->width * image->pixel_bytes;
 }
 
+#define MOST_WAY 255    /* from one byte to another */
+#define LARGEST  100.0f /* share to look for: products with a way fit into 16 bits */
+/* Floats round no sum of a byte and such a part up to an integer. */
+#define MOST_PART (1 - 1.0f / 32768)
+
+/* Returns true if an integer for each way is the float's, rounded down, and would still be if the
+ * float were rounded again in a sum with a byte. */
+static bool is_proven(struct stk_share share)
+{
+    bool is_same = true;
+    for (int32_t way = -MOST_WAY; way <= MOST_WAY; way++) {
+        float exactly = share.number * (float)way;
+        float found = (float)(way * share.whole + (way * share.part >> 16));
+        is_same &= found <= exactly && exactly < found + MOST_PART;
+    }
+    return is_same;
+}
+
+/* Returns a share with the integers that stand for it, if there are any. */
+static struct stk_share share_of(float number)
+{
+    struct stk_share share = {.number = number};
+    if (!(number > -LARGEST && number < LARGEST)) {
+        return share;
+    }
+    share.whole = (int16_t)(number < 0 ? number - 0.5f : number + 0.5f);
+    float part = (number - (float)share.whole) * 65536;
+    int32_t below = (int32_t)part - (part < 0);
+    for (int32_t near = below; near <= below + 1 && !share.is_proven; near++) {
+        share.part = (int16_t)(near < INT16_MIN ? INT16_MIN : near > INT16_MAX ? INT16_MAX : near);
+        share.is_proven = is_proven(share);
+    }
+    return share;
+}
+
 void stk_blend(const struct stk_picture *out, const struct stk_picture *a,
                const struct stk_picture *b, float share)
 {
     const struct stk_operations *operations = stk_operations_select();
+    struct stk_share by = share_of(share);
     for (uint32_t y = 0; y < out->height; y++) {
-        operations->blend(out->rows[y], a->rows[y], b->rows[y], share, row_bytes(out));
+        operations->blend(out->rows[y], a->rows[y], b->rows[y], by, row_bytes(out));
     }
 }
 
@@ -43,19 +79,40 @@ static uint32_t mean_grey(const struct stk_operations *operations, const struct 
     return (uint32_t)(mean + 0.5) * UINT32_C(0x10101) | UINT32_C(0xff000000);
 }
 
-static void change_row(const struct stk_operations *operations, struct stk_recolouring change,
-                       uint32_t without, uint8_t *row, size_t width)
+/* A change of colours, and what the whole image says of it. */
+struct change {
+    enum stk_recolouring_kind kind;
+    struct stk_share share;
+    uint32_t turn;    /* of the hue */
+    uint32_t without; /* the colour to go from */
+};
+
+static struct change change_of(const struct stk_operations *operations,
+                               struct stk_recolouring wanted, const struct stk_picture *image)
 {
-    switch (change.kind) {
+    struct change change = {.kind = wanted.kind};
+    if (change.kind == STK_HUE) {
+        change.turn = (uint32_t)wanted.number;
+    } else {
+        change.share = share_of(wanted.number);
+        change.without = change.kind == STK_CONTRAST ? mean_grey(operations, image) : 0;
+    }
+    return change;
+}
+
+static void change_row(const struct stk_operations *operations, const struct change *change,
+                       uint8_t *row, size_t width)
+{
+    switch (change->kind) {
     case STK_BRIGHTNESS:
     case STK_CONTRAST:
-        operations->from_colour(row, without, change.number, width);
+        operations->from_colour(row, change->without, change->share, width);
         break;
     case STK_SATURATION:
-        operations->from_own_grey(row, change.number, width);
+        operations->from_own_grey(row, change->share, width);
         break;
     case STK_HUE:
-        operations->turn_hue(row, (uint32_t)change.number, width);
+        operations->turn_hue(row, change->turn, width);
         break;
     }
 }
@@ -68,9 +125,9 @@ void stk_recolour(const struct stk_picture *out, const struct stk_picture *in,
         memcpy(out->rows[y], in->rows[y], row_bytes(out));
     }
     for (unsigned i = 0; i < count; i++) {
-        uint32_t without = changes[i].kind == STK_CONTRAST ? mean_grey(operations, out) : 0;
+        struct change change = change_of(operations, changes[i], out);
         for (uint32_t y = 0; y < out->height; y++) {
-            change_row(operations, changes[i], without, out->rows[y], out->width);
+            change_row(operations, &change, out->rows[y], out->width);
         }
     }
 }

@@ -7,6 +7,7 @@
 #define LOOK_UP   stk_plain_look_up
 #define SLIDE_BOX slide_box_by_pairs
 
+#include "decode/kernels/operation_kernels.h"
 #include "decode/kernels/vectors.h"
 
 /* ---- choices ---- */
@@ -26,6 +27,35 @@ INNER ints most(ints a, ints b)
 INNER ints least(ints a, ints b)
 {
     return (ints)_mm256_min_epi32((__m256i)a, (__m256i)b);
+}
+
+/* ---- greys ---- */
+
+#define HAS_OWN_GREYS /* sums of products of 16 bits take half the steps */
+
+/* Returns the greys in parts of 2^-16, and a half. */
+INNER __m256i grey_sums_of(ints pixels)
+{
+    __m256i red_blue = _mm256_and_si256((__m256i)pixels, _mm256_set1_epi32(0x00ff00ff));
+    __m256i twice_green =
+        _mm256_and_si256(_mm256_srli_epi32((__m256i)pixels, 7), _mm256_set1_epi32(0x1fe));
+    __m256i sum =
+        _mm256_add_epi32(_mm256_madd_epi16(red_blue, _mm256_set1_epi32(19595 | 7471 << 16)),
+                         _mm256_madd_epi16(twice_green, _mm256_set1_epi32(38470 / 2)));
+    return _mm256_add_epi32(sum, _mm256_set1_epi32(1 << 15));
+}
+
+INNER ints greys_of(ints pixels)
+{
+    return (ints)_mm256_srli_epi32(grey_sums_of(pixels), 16);
+}
+
+INNER ints grey_pixels_of(ints pixels)
+{
+    const __m256i third_bytes = _mm256_broadcastsi128_si256(
+        _mm_setr_epi8(2, 2, 2, -1, 6, 6, 6, -1, 10, 10, 10, -1, 14, 14, 14, -1));
+    __m256i greys = _mm256_shuffle_epi8(grey_sums_of(pixels), third_bytes);
+    return (ints)_mm256_or_si256(greys, _mm256_set1_epi32((int)0xff000000));
 }
 
 /* ---- blends ---- */
@@ -52,7 +82,7 @@ INNER __m256i sixteen_between(__m128i from, __m128i to, __m256 share)
 /* Does what the blend of the loops does, but without taking pixels apart: packing keeps the results
  * within a byte.
  */
-INNER ints blended(ints from, ints to, float share)
+INNER ints blended_by_floats(ints from, ints to, float share)
 {
     __m256i a = (__m256i)from, b = (__m256i)to, order = _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7);
     __m256 all = _mm256_set1_ps(share);
@@ -60,6 +90,26 @@ INNER ints blended(ints from, ints to, float share)
     __m256i high =
         sixteen_between(_mm256_extracti128_si256(a, 1), _mm256_extracti128_si256(b, 1), all);
     return (ints)_mm256_permutevar8x32_epi32(_mm256_packus_epi16(low, high), order);
+}
+
+/* Goes from 16 numbers to others by a proven share. */
+INNER __m256i by_proven(__m256i from, __m256i to, struct stk_share share)
+{
+    __m256i way = _mm256_sub_epi16(to, from);
+    __m256i whole = _mm256_mullo_epi16(way, _mm256_set1_epi16(share.whole));
+    __m256i part = _mm256_mulhi_epi16(way, _mm256_set1_epi16(share.part));
+    return _mm256_add_epi16(from, _mm256_add_epi16(whole, part));
+}
+
+INNER ints blended(ints from, ints to, struct stk_share share)
+{
+    __m256i a = (__m256i)from, b = (__m256i)to, zero = _mm256_setzero_si256();
+    if (!share.is_proven) {
+        return blended_by_floats(from, to, share.number);
+    }
+    __m256i low = by_proven(_mm256_unpacklo_epi8(a, zero), _mm256_unpacklo_epi8(b, zero), share);
+    __m256i high = by_proven(_mm256_unpackhi_epi8(a, zero), _mm256_unpackhi_epi8(b, zero), share);
+    return (ints)_mm256_packus_epi16(low, high);
 }
 
 #include "decode/kernels/operation_loops.h"

@@ -42,6 +42,26 @@ for n in range(0, 256, int(sys.argv[1])):
 print("same")
 """
 
+# Shares of all kinds: those that integers stand for, and those next to an integer's product.
+SHARES = """
+import random
+from PIL import Image
+from stoker._pillow import check, operate, operations_check
+numbers = random.Random(4)
+plane = bytes(range(256)) * 256
+a = Image.frombytes("L", (256, 256), plane)
+b = a.transpose(Image.TRANSPOSE)
+noise = Image.frombytes("RGB", (77, 53), numbers.randbytes(3 * 77 * 53)).im
+shares = [numbers.uniform(*ends) for ends in ((0, 2), (0.6, 1.4), (-3, 4), (-99, 101)) for _ in range(60)]
+shares += [n / 30 for n in range(-10, 70)] + [n / 100 for n in range(0, 200, 7)] + [0.5, 1.5, -0.5, 99.9999, -100.0, 1e6]
+for share in shares:
+    assert check.stored(operate.blend(a.im, b.im, share)) == check.stored(Image.core.blend(a.im, b.im, share)), share
+    for kind in operate.BRIGHTNESS, operate.CONTRAST, operate.SATURATION:
+        pillows = Image.core.blend(operations_check._without(noise, kind), noise, share)
+        assert check.stored(operate.recolour(noise, (kind, share))) == check.stored(pillows), (kind, share)
+print("same")
+"""
+
 KINDS = ["HSVRGB", "LRGB", "RGBHSV", "RGBL", "autocontrast", "blend", "blur", "colours", "equalize", "invert", "nine",
          "posterize", "solarize", "table", "warp"]
 TABLES = ["autocontrast", "equalize", "invert", "posterize", "solarize", "table"]
@@ -75,6 +95,12 @@ def test_random_operations(compare, jpegs):
 @pytest.mark.parametrize("simd", ["c", "avx2", "avx512"])
 def test_all_colours(report, simd):
     assert report(COLOURS, "1" if ALL else "5", STOKER_SIMD=simd) == "same\n"
+
+
+@pytest.mark.parametrize("simd", ["c", "avx2", "avx512"])
+@pytest.mark.parametrize("code", [SHARES], ids=["shares"])
+def test_all_shares_and_rows(report, simd, code):
+    assert report(code, STOKER_SIMD=simd) == "same\n"
 
 
 @pytest.mark.parametrize("simd", ["c", "avx2", "avx512"])
