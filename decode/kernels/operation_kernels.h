@@ -70,6 +70,8 @@ struct stk_operations {
      */
     void (*weigh_nine)(uint8_t *out, const uint8_t *const rows[3], const float weights[9],
                        size_t step, size_t bytes);
+    /* Does the same by five parts of 13 of each byte and one of each neighbour. */
+    void (*smooth)(uint8_t *out, const uint8_t *const rows[3], size_t step, size_t bytes);
     /*
      * Moves the sums of a box on by a row, and makes a row of them: `entering` is in the box from
      * now on, `leaving` no longer. `leaving` and `next` are the rows at its ends. The box has at

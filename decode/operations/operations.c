@@ -132,6 +132,14 @@ void stk_recolour(const struct stk_picture *out, const struct stk_picture *in,
     }
 }
 
+/* Returns true for the weights of Pillow's SMOOTH. */
+static bool is_smoothing(const float weights[9])
+{
+    static const float smoothing[9] = {1.0f / 13, 1.0f / 13, 1.0f / 13, 1.0f / 13, 5.0f / 13,
+                                       1.0f / 13, 1.0f / 13, 1.0f / 13, 1.0f / 13};
+    return memcmp(weights, smoothing, sizeof smoothing) == 0;
+}
+
 /* Makes the inner pixels of row y. The fourth byte of a colour becomes 0, as in Pillow. */
 static void weigh_row(const struct stk_operations *operations, const struct stk_picture *out,
                       const struct stk_picture *in, uint32_t y, const float weights[9])
@@ -140,9 +148,16 @@ static void weigh_row(const struct stk_operations *operations, const struct stk_
     const uint8_t *const rows[3] = {in->rows[y - 1] + step, in->rows[y] + step,
                                     in->rows[y + 1] + step};
     uint8_t *to = out->rows[y] + step;
-    operations->weigh_nine(to, rows, weights, step, bytes);
-    for (size_t i = 3; step == 4 && i < bytes; i += 4) {
-        to[i] = 0;
+    if (is_smoothing(weights)) {
+        operations->smooth(to, rows, step, bytes);
+    } else {
+        operations->weigh_nine(to, rows, weights, step, bytes);
+    }
+    for (size_t i = 0; step == 4 && i < bytes; i += 4) {
+        uint32_t pixel; /* a whole one: a compiler makes vectors of these */
+        memcpy(&pixel, to + i, sizeof pixel);
+        pixel &= UINT32_C(0xffffff);
+        memcpy(to + i, &pixel, sizeof pixel);
     }
 }
 

@@ -62,6 +62,25 @@ for share in shares:
 print("same")
 """
 
+# Rows of all lengths, with values in all orders and at both ends.
+ROWS = """
+import random
+from PIL import Image, ImageFilter
+from stoker._pillow import check, operate
+numbers = random.Random(5)
+size, scale, offset, weights = ImageFilter.SMOOTH.filterargs
+for width in (*range(1, 70), 127, 128, 129, 224, 700):
+    for mode, bands in operate.BANDS.items():
+        random_bytes = numbers.randbytes(width * 5 * bands)
+        for pixels in random_bytes, bytes(255 * (value > 127) for value in random_bytes):
+            core = Image.frombytes(mode, (width, 5), pixels).im
+            values = numbers.randbytes(256 * bands)
+            assert check.stored(operate.look_up(core, values)) == check.stored(core.point(list(values), None)), width
+            smooth = core.filter(size, scale, offset, weights)
+            assert check.stored(operate.weigh_nine(core, weights, scale)) == check.stored(smooth), width
+print("same")
+"""
+
 KINDS = ["HSVRGB", "LRGB", "RGBHSV", "RGBL", "autocontrast", "blend", "blur", "colours", "equalize", "invert", "nine",
          "posterize", "solarize", "table", "warp"]
 TABLES = ["autocontrast", "equalize", "invert", "posterize", "solarize", "table"]
@@ -98,7 +117,7 @@ def test_all_colours(report, simd):
 
 
 @pytest.mark.parametrize("simd", ["c", "avx2", "avx512"])
-@pytest.mark.parametrize("code", [SHARES], ids=["shares"])
+@pytest.mark.parametrize("code", [SHARES, ROWS], ids=["shares", "rows"])
 def test_all_shares_and_rows(report, simd, code):
     assert report(code, STOKER_SIMD=simd) == "same\n"
 
