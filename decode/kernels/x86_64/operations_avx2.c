@@ -4,7 +4,7 @@
 #define LOOP      __attribute__((target("avx2"))) static
 #define LANES     8
 #define WARP      stk_avx2_warp
-#define LOOK_UP   stk_plain_look_up
+#define LOOK_UP   look_up
 #define SLIDE_BOX slide_box_by_pairs
 
 #include "decode/kernels/operation_kernels.h"
@@ -27,6 +27,77 @@ INNER ints most(ints a, ints b)
 INNER ints least(ints a, ints b)
 {
     return (ints)_mm256_min_epi32((__m256i)a, (__m256i)b);
+}
+
+/* ---- tables ---- */
+
+/* Looks up the lower four bits of 32 bytes in a part of a table. */
+INNER __m256i look_up_lower(__m256i lower, const uint8_t *part)
+{
+    __m128i values = _mm_loadu_si128((const __m128i *)(const void *)part);
+    return _mm256_shuffle_epi8(_mm256_broadcastsi128_si256(values), lower);
+}
+
+/* Looks up 32 bytes. The upper four bits choose one of the results for the lower four. */
+INNER __m256i look_up_32(__m256i bytes, const uint8_t *table)
+{
+    __m256i lower = _mm256_and_si256(bytes, _mm256_set1_epi8(15)), found[4];
+    __m256i by_64 = _mm256_slli_epi16(bytes, 1), by_32 = _mm256_slli_epi16(bytes, 2);
+    __m256i by_16 = _mm256_slli_epi16(bytes, 3);
+    for (unsigned i = 0; i < 4; i++, table += 64) {
+        __m256i first = _mm256_blendv_epi8(look_up_lower(lower, table),
+                                           look_up_lower(lower, table + 16), by_16);
+        __m256i second = _mm256_blendv_epi8(look_up_lower(lower, table + 32),
+                                            look_up_lower(lower, table + 48), by_16);
+        found[i] = _mm256_blendv_epi8(first, second, by_32);
+    }
+    return _mm256_blendv_epi8(_mm256_blendv_epi8(found[0], found[1], by_64),
+                              _mm256_blendv_epi8(found[2], found[3], by_64), bytes);
+}
+
+/* Exchanges rows and columns of four by four bytes in each half. */
+INNER __m256i exchanged(__m256i bytes)
+{
+    return _mm256_shuffle_epi8(bytes, _mm256_broadcastsi128_si256(_mm_setr_epi8(
+                                          0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15)));
+}
+
+/* Does so for four by four numbers of four bytes. */
+INNER void exchange(__m256i rows[4])
+{
+    __m256i a = _mm256_unpacklo_epi32(rows[0], rows[1]);
+    __m256i b = _mm256_unpackhi_epi32(rows[0], rows[1]);
+    __m256i c = _mm256_unpacklo_epi32(rows[2], rows[3]);
+    __m256i d = _mm256_unpackhi_epi32(rows[2], rows[3]);
+    rows[0] = _mm256_unpacklo_epi64(a, c);
+    rows[1] = _mm256_unpackhi_epi64(a, c);
+    rows[2] = _mm256_unpacklo_epi64(b, d);
+    rows[3] = _mm256_unpackhi_epi64(b, d);
+}
+
+#define BESIDE 32 /* pixels that are looked up together: band by band */
+
+LOOP void look_up(uint8_t *out, const uint8_t *in, const uint8_t *tables, size_t count)
+{
+    size_t i = 0;
+    for (; i + BESIDE <= count; i += BESIDE) {
+        __m256i parts[4];
+        for (unsigned k = 0; k < 4; k++) {
+            const uint8_t *at = in + 4 * i + 32 * k;
+            parts[k] = exchanged(_mm256_loadu_si256((const __m256i *)(const void *)at));
+        }
+        exchange(parts);
+        for (unsigned band = 0; band < 3; band++) {
+            parts[band] = look_up_32(parts[band], tables + 256 * band);
+        }
+        parts[3] = _mm256_setzero_si256();
+        exchange(parts);
+        for (unsigned k = 0; k < 4; k++) {
+            uint8_t *at = out + 4 * i + 32 * k;
+            _mm256_storeu_si256((__m256i *)(void *)at, exchanged(parts[k]));
+        }
+    }
+    stk_plain_look_up(out + 4 * i, in + 4 * i, tables, count - i);
 }
 
 /* ---- greys ---- */
