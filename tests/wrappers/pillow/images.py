@@ -3,6 +3,7 @@
 import io
 import pathlib
 import random
+import struct
 import subprocess
 
 from PIL import Image
@@ -246,6 +247,34 @@ def _exifs():
     return exif(6), resolution.tobytes(), exif(3)[:-9]
 
 
+def mp_index(order, *entries):
+    """Returns the data of the segment with the index of an MPO: of (flags, bytes, place, number, number) for each image."""
+    count = len(entries)
+    return b"MPF\0" + (b"II*\0" if order == "<" else b"MM\0*") + struct.pack(
+        order + "IHHHI4sHHIIHHIII", 8, 3, 0xB000, 7, 4, b"0100", 0xB001, 4, 1, count, 0xB002, 7, 16 * count, 50, 0) + b"".join(
+            struct.pack(order + "IIIHH", *each) for each in entries)
+
+
+# Indices that differ in their order, their length and all that they say.
+INDICES = (mp_index("<", (0x20030000, 5000, 0, 0, 0), (0, 700, 4000, 0, 0)),
+           mp_index(">", (0xd8010001, 1, 9, 2, 3), (0x08020002, 4, 5, 6, 7), (0x01234, 8, 9, 65535, 1)),
+           mp_index("<", (0x00020001, 1 << 32 - 1, 0, 0, 0), (0x40020003, 0, 1 << 32 - 1, 0, 0)))
+SPOILT_INDICES = (mp_index("<", (0x20030000, 5000, 0, 0, 0), (0, 700, 4000, 0, 0))[:-9],  # Pillow warns of the first two
+                  mp_index(">", (0x21030000, 5000, 0, 0, 0), (0, 700, 4000, 0, 0)),
+                  mp_index("<", (0x20030000, 5000, 0, 0, 0)))
+_GAIN_MAP = b'http://ns.adobe.com/xap/1.0/\0<x hdrgm:Version="1.0"/>'
+
+
+def _mpos(index, exif_data):
+    """Returns the changes of a header that has this index in it."""
+    index = segment(0xe2, index)
+    return {"plain": _behind_first(index), "late": _before_scan(index), "exif": _behind_first(segment(0xe1, exif_data), index),
+            "icc": _behind_first(_icc(1, 1), index), "behind": _behind_first(index, _icc(1, 1)),
+            "no-jfif": lambda each: [index] + each[1:],
+            "gain-map": _behind_first(segment(0xe1, _GAIN_MAP), index), "twice": _behind_first(index, index),
+            "gain-in-exif": _behind_first(segment(0xe1, exif_data + b' hdrgm:Version="' * (index[9] == b"M"[0])), index)}
+
+
 EXIF_PLACES = {
     "behind-first": lambda data: _behind_first(segment(0xe1, data)),
     "late": lambda data: _before_scan(segment(0xe1, data)),
@@ -266,6 +295,10 @@ def header_kinds():
     for place, change in EXIF_PLACES.items():
         found.update({f"exifs-{place}-{n}.jpg": with_header(jpeg(each, optimize=True), change(data))
                       for n, (each, data) in enumerate(zip(pictures, _exifs()))})
+    for name, indices in {"mpos": INDICES, "mpos-spoilt": SPOILT_INDICES}.items():
+        for n, (each, index, data) in enumerate(zip(pictures, indices, _exifs())):
+            found.update({f"{name}-{place}-{n}.jpg": with_header(jpeg(each, optimize=True), change)
+                          for place, change in _mpos(index, data).items()})
     settings = {"444": {"subsampling": 0}, "422": {"subsampling": 1}, "quality": {"quality": 40},
                 "progressive": {"progressive": True}}
     for kind, options in settings.items():

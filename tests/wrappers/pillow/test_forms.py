@@ -660,6 +660,22 @@ def test_a_header_with_exif_is_parsed_twice(run, tmp_path):
     assert [parsed for _, parsed in epochs] == [COUNT, 4, 0]
 
 
+def test_a_header_of_an_mpo_is_parsed_twice(run, tmp_path):
+    """Whatever its index, as long as Pillow would not warn of it."""
+    kinds = {f"{number:03}.jpg": images.with_header(
+        images.jpeg(images.picture(50 + 9 * number, 90 - number, number)),
+        lambda segments: segments[:1] + [images.segment(0xe2, images.INDICES[number % 3])] + segments[1:])
+        for number in range(COUNT)}
+    spoilt = images.with_header(images.jpeg(images.picture(50, 90)), lambda segments: segments[:1] + [
+        images.segment(0xe2, images.SPOILT_INDICES[0])] + segments[1:])
+    images.write(tmp_path, {**kinds, "000-spoilt.jpg": spoilt, "first.jpg": record(3)})
+    names = ["000-spoilt.jpg", *kinds]
+    expected = [digest_of(data) for data in (spoilt, *kinds.values())]
+    epochs = run(PARSED, tmp_path, json.dumps(names))
+    assert [found for found, _ in epochs] == [expected] * 3
+    assert [parsed for _, parsed in epochs] == [COUNT + 1, 4, 1]
+
+
 def test_many_headers(run, tmp_path):
     """Those that come often are not lost for those that come once."""
     kinds = {f"{number:03}.jpg": images.with_header(

@@ -64,7 +64,7 @@ def names():
 def warnings_of_exif():
     """At each opening, and at each look. This case comes first: here the headers are noted."""
     seen = []
-    for kind in (each for each in KINDS if each.startswith("exif")):
+    for kind in (each for each in KINDS if each.startswith(("exif", "mpos"))):
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             seen += [both_ways(kind, number, lambda image: attempt(lambda: dict(image.getexif()))) for number in range(3)]

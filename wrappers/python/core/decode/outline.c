@@ -8,10 +8,12 @@
 #define LENGTH_BYTES  2
 #define SIZE_AT       5 /* in a frame's segment: the image's height and width */
 #define SIZE_BYTES    4
-#define EXIF_AT       HEAD_BYTES
+#define MARK_AT       HEAD_BYTES
 #define EXIF_BYTES    6 /* of its mark */
+#define MPF_BYTES     4 /* of its mark */
 #define HUFFMAN_TABLE 0xc4
 #define APP1          0xe1
+#define APP2          0xe2
 #define SCAN          0xda
 
 static bool is_frame(uint8_t marker)
@@ -27,36 +29,42 @@ static bool is_known(uint8_t marker, size_t bytes)
            (is_frame(marker) && bytes >= SIZE_AT + SIZE_BYTES);
 }
 
-static bool is_exif(const uint8_t *segment, size_t bytes)
+static bool has_mark(const uint8_t *segment, size_t bytes, const char *mark, size_t mark_bytes)
 {
-    return segment[1] == APP1 && bytes >= EXIF_AT + EXIF_BYTES &&
-           memcmp(segment + EXIF_AT, "Exif\0", EXIF_BYTES) == 0;
+    return bytes >= MARK_AT + mark_bytes && memcmp(segment + MARK_AT, mark, mark_bytes) == 0;
+}
+
+/* Returns the bytes of the mark of EXIF data or of an index of images; 0 for another segment. */
+static size_t marked(const uint8_t *segment, size_t bytes)
+{
+    return segment[1] == APP1   ? EXIF_BYTES * has_mark(segment, bytes, "Exif\0", EXIF_BYTES)
+           : segment[1] == APP2 ? MPF_BYTES * has_mark(segment, bytes, "MPF", MPF_BYTES)
+                                : 0;
 }
 
 /* Returns the bytes of a segment that its outline has. */
-static size_t kept_of(const uint8_t *segment, size_t bytes, bool exif)
+static size_t kept_of(const uint8_t *segment, size_t bytes, size_t mark)
 {
-    return segment[1] == HUFFMAN_TABLE ? 0 : exif ? EXIF_AT + EXIF_BYTES : bytes;
+    return segment[1] == HUFFMAN_TABLE ? 0 : mark != 0 ? MARK_AT + mark : bytes;
 }
 
 size_t outline_of(const uint8_t *header, size_t bytes, uint8_t out[OUTLINE_BYTES])
 {
     size_t at = 2, length = 0;
-    unsigned frames = 0, exifs = 0;
+    unsigned frames = 0, marks[2] = {0}; /* of EXIF data and of an index */
     while (bytes >= at + HEAD_BYTES && header[at] == 0xff) {
         uint8_t marker = header[at + 1];
         size_t segment = 2 + ((size_t)header[at + 2] << 8 | header[at + 3]);
         if (segment < HEAD_BYTES || segment > bytes - at || !is_known(marker, segment)) {
             return 0;
         }
-        bool exif = is_exif(header + at, segment);
-        size_t kept = kept_of(header + at, segment, exif);
-        exifs += exif;
-        if (kept > OUTLINE_BYTES - length || exifs > 1) {
+        size_t mark = marked(header + at, segment);
+        size_t kept = kept_of(header + at, segment, mark);
+        if (kept > OUTLINE_BYTES - length || (mark != 0 && marks[marker - APP1]++ != 0)) {
             return 0;
         }
         memcpy(out + length, header + at, kept);
-        if (exif) {
+        if (mark != 0) {
             memset(out + length + LENGTH_AT, 0, LENGTH_BYTES);
         }
         if (is_frame(marker)) {

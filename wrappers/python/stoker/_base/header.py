@@ -5,8 +5,8 @@ import struct
 LARGEST_IMAGE = 1 << 27  # pixels
 SPARSEST = 170  # pixels for each byte of a file: 8 x 8 pixels take at least two bits
 
-_APP1 = 0xE1
-_EXIF = b"Exif\0\0"
+_APP1, _APP2 = 0xE1, 0xE2
+_EXIF, MPF = b"Exif\0\0", b"MPF\0"
 _ORDERS = {b"II*\0": "<", b"MM\0*": ">"}
 _ORIENTATION, _SHORT = 0x0112, 3
 
@@ -32,8 +32,17 @@ def _segments(head):
 
 def exif(head):
     """Returns (begin, end) of the data of the first EXIF segment, or None."""
+    return _marked(head, _APP1, _EXIF)
+
+
+def mp_index(head):
+    """Returns (begin, end) of the data of the first segment with an index of several images, or None."""
+    return _marked(head, _APP2, MPF)
+
+
+def _marked(head, wanted, mark):
     for marker, begin, end in _segments(head):
-        if marker == _APP1 and head[begin:begin + len(_EXIF)] == _EXIF:
+        if marker == wanted and head[begin:begin + len(mark)] == mark:
             return begin, end
     return None
 

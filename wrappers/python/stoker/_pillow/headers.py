@@ -1,9 +1,9 @@
 """Makes images of headers whose like Pillow's parser has parsed before.
 
-Headers of one outline (core/decode/outline.h) differ in Huffman tables, in the size and in EXIF data only. When an outline
-comes for the second time, a template is made of the image that Pillow opened: all of its attributes. The template is used
-if it gives, for other tables, another size and other EXIF data, exactly the image that Pillow makes of them. Each image has
-dictionaries and lists of its own.
+Headers of one outline (core/decode/outline.h) differ in Huffman tables, the size, EXIF data and an MPO's index only. When an
+outline comes for the second time, a template is made of the image that Pillow opened: all of its attributes. The template is
+used if it gives, for other tables and another size, EXIF and index, exactly the image that Pillow makes of them. Each image
+has dictionaries and lists of its own.
 
 If there is EXIF data, the template has none of the file's own, and Pillow's own function reads what it wants of each file's.
 So Pillow warns of a file's data as often as without the template, and all examples that it parses here are sound.
@@ -19,6 +19,7 @@ from PIL import Image, ImageFile, JpegImagePlugin
 from .. import _core
 from .._base import header
 from .._base.own import attempt_beside
+from . import mp_index, take
 
 _MOST = 128  # outlines, of 4 KiB at most
 
@@ -108,6 +109,11 @@ class _Exif:
             state["_exif"] = None
             state["info"] = {key: value for key, value in info.items() if key != "dpi"}
 
+    @staticmethod
+    def data(head):
+        begin, end = header.exif(head)
+        return head[begin:end]
+
     def put(self, image, head):
         """Puts in the data of a header, as Pillow's parser does."""
         begin, end = header.exif(head)
@@ -124,11 +130,13 @@ class _Exif:
 class Template:
     """The attributes of an image that Pillow opened."""
 
-    __slots__ = ("_state", "_copy", "_tile", "_exif")
+    __slots__ = ("_kind", "_state", "_copy", "_tile", "_exif", "_index")
 
     def __init__(self, image):
         (self._tile,) = image.tile
+        self._kind = type(image)
         state = {**vars(image), "fp": None, "filename": None, "tile": None}
+        self._index = mp_index.Place(state, self._kind is not _Jpeg) if "mp" in image.info else None
         self._exif = _Exif(state) if "exif" in image.info else None
         self._copy = _copier(state)
         self._state = self._copy(state)
@@ -137,8 +145,12 @@ class Template:
         return _is_simple(self._state, set()) and _is_simple(self._tile, set())
 
     def image(self, size, head, file, name):
-        """Returns a new image of a file. Pillow itself opened a file with a name."""
-        image = _Jpeg.__new__(_Jpeg)
+        """Returns a new image of a file, or None if it has another index than Pillow would surely take. Pillow itself opened a
+        file with a name."""
+        index = None if self._index is None else mp_index.of(head)
+        if self._index is not None and (index is None or not self._index.is_known(self._exif and self._exif.data(head))):
+            return None
+        image = self._kind.__new__(self._kind)
         image.__dict__ = own = self._copy(self._state)
         tile = self._tile
         own["_size"] = size
@@ -147,13 +159,16 @@ class Template:
         own["filename"] = name
         own["_exclusive_fp"] = bool(name)
         own["decodermaxblock"] = ImageFile.MAXBLOCK
+        if index is not None:
+            self._index.put(own, index)
         if self._exif is not None:
             self._exif.put(image, head)
         return image
 
     def gives(self, image, head):
         """Returns true if the template gives the image that Pillow made of a header."""
-        return _is_same(_seen_of(self.image(image.size, head, image.fp, image.filename)), _seen_of(image))
+        made = self.image(image.size, head, image.fp, image.filename)
+        return type(made) is type(image) and _is_same(_seen_of(made), _seen_of(image))
 
 
 def _seen_of(image):
@@ -187,8 +202,15 @@ def _varied(head):
             for place, more in ((5, 1001), (7, 2003)):
                 length = int.from_bytes(segment[place:place + 2], "big") % 60000 + more
                 segment[place:place + 2] = length.to_bytes(2, "big")
+        elif segment[1] == 0xE2 and segment[4:8] == header.MPF:
+            segment = _with_another_index(segment)
         varied += segment
     return bytes(varied)
+
+
+def _with_another_index(segment):
+    data = header.MPF + mp_index.of_all_kinds(b"MM\0*" if segment[8:10] == b"II" else b"II*\0")
+    return segment[:2] + (2 + len(data)).to_bytes(2, "big") + data
 
 
 def _parsed(head):
@@ -226,14 +248,18 @@ def image_of(form, file, name=""):
         return None
     size = form.info[:2]
     Image._decompression_bomb_check(size)
-    file.seek(len(form.head))
-    return template.image(size, form.head, file, name)
+    image = template.image(size, form.head, file, name)
+    if image is not None:
+        file.seek(0 if take.is_mpo(image) else len(form.head))
+    return image
 
 
 def note(form, image):
     """Notes an image that Pillow opened by its form."""
     outline = form.outline
     if outline is None or outline in _templates or not _core.are_as_seen(OWN_PARTS):
+        return
+    if header.MPF in form.head and mp_index.of(form.head) is None:  # Pillow may warn of it at each open
         return
     if _seen.pop(outline, None) is None:
         _keep(_seen, outline, True)

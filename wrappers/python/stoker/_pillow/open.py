@@ -24,7 +24,6 @@ _PATHS = (str, bytes, os.PathLike)
 _plugin = JpegImagePlugin.jpeg_factory, JpegImagePlugin._accept
 _plugins = None
 _MOST = 64
-_MPF = b"MPF\0"
 
 
 class _Turn:
@@ -167,8 +166,7 @@ def _finish(image, file, form, stand_in):
     file.seek(place)
     image.fp = file
     sources.note_form(file, form)
-    if _MPF not in form.head:  # Pillow warns of a damaged one at each open
-        headers.note(form, image)
+    headers.note(form, image)
     return True
 
 
