@@ -28,7 +28,7 @@ MEAN, STD = [0.4, 0.5, 0.6], [0.2, 0.3, 0.4]
 PIPELINE = ("exact", "inspection", "lazy_images", "lazy_tensors", "pipeline", "rng", "steps", "tensor_resize", "tensor_tail")
 TORCHVISION = "normalize", "others", "replaced", "resizes", "spaces"
 MODULES = [f"_pipeline.{name}" for name in PIPELINE] + [f"_torchvision.{name}" for name in TORCHVISION]
-CACHES = {"_pipeline.inspection": ("_known",), "_torchvision.normalize": ("_constants", "_lines"), "_pipeline.pipeline": ("_chains",),
+CACHES = {"_pipeline.inspection": ("_known", "_unknown"), "_torchvision.normalize": ("_constants", "_lines"), "_pipeline.pipeline": ("_chains",),
           "_pipeline.rng": ("_log_ratios",), "_pipeline.steps": ("_known",), "_pipeline.tensor_tail": ("_tails",)}
 ORDINARY = Image.fromarray(numpy.random.RandomState(3).randint(0, 256, (60, 50, 3)).astype("uint8"))
 JPEG = pathlib.Path(sys.argv[1]).read_bytes()

@@ -13,6 +13,7 @@ from . import box_steps, exact, steps, tensor_tail
 _MOST = 256
 
 _known = {}  # {a transform's id: (its parts, its Inspection)}. The transform itself is not held: it may end.
+_unknown = set()  # classes whose transforms are always called as they are
 
 
 class Inspection:
@@ -35,8 +36,14 @@ def inspect(transforms):
     has run."""
     found = _core.found(transforms, _known)
     if None in found:
-        found = [each or _inspect(transform) for each, transform in zip(found, transforms)]
+        found = [each or (NOTHING if is_unknown(transform) else _inspect(transform))
+                 for each, transform in zip(found, transforms)]
     return found
+
+
+def is_unknown(transform):
+    """Returns true if an inspection has shown that transforms of this class are called as they are."""
+    return type(transform) in _unknown
 
 
 def lasting(transforms):
@@ -57,6 +64,7 @@ def first_lasting(transforms):
 def _inspect(transform):
     kind = type(transform)
     if not steps.knows(kind) and not tensor_tail.knows(kind) and not box_steps.knows(kind):
+        _unknown.add(kind)
         return NOTHING
     seen = exact.seen(transform)  # first: another thread may change the transform meanwhile
     if not exact.is_bare(transform):

@@ -15,7 +15,7 @@ from .._base.own import attempt
 from . import lazy_images, lazy_tensors, rng, tensor_tail
 from .calls import called
 from .exact import functions_are_own
-from .inspection import NOTHING, inspect
+from .inspection import NOTHING, inspect, is_unknown
 from .lazy_images import LazyImage
 from .lazy_tensors import LazyTensor
 
@@ -29,7 +29,7 @@ def run(transforms, image, end=None):
     the result of a lazy image of which only the end is left: end(lazy, tail), or end(lazy, None) for an image."""
     known, at = attempt(_are_known), 0
     while at < len(transforms):
-        if known:
+        if known and not attempt(is_unknown, transforms[at]):
             image, at = _at_once(transforms, at, image, end)
         if at < len(transforms):
             image = called(transforms[at], _ordinary(image) if isinstance(image, LazyImage) else image)
