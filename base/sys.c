@@ -193,9 +193,9 @@ bool stk_sys_is_closed_on_exec(int fd)
  * number that is too high. A low one would be the program's next. */
 static uint64_t descriptor_limit(void)
 {
-    struct rlimit64 limit;
-    bool known = CALL(SYS_prlimit64, 0, RLIMIT_NOFILE, NULL, &limit) == 0;
-    return known ? limit.rlim_cur : RLIM64_INFINITY;
+    struct rlimit64 limit = {.rlim_cur = RLIM64_INFINITY};
+    CALL(SYS_prlimit64, 0, RLIMIT_NOFILE, NULL, &limit);
+    return limit.rlim_cur;
 }
 
 /* Duplicates to another number each time. So a number that a thread closes late is not the next
