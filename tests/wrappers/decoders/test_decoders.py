@@ -53,6 +53,7 @@ def test_later_touches_come_from_forms(run, library, directory, store):
     assert not found["differ"]
     assert found["images"] == 3 * found["files"] and found["forms"] == found["files"]
     assert found["unread"] == 2 * found["files"]
+    assert not found["bytes_differ"] and not found["examined"]
 
 
 def test_what_differs_is_left_to_the_library(run, library, directory, tmp_path):

@@ -91,17 +91,31 @@ PyObject *core_wants_link(PyObject *module, PyObject *object)
     return PyBool_FromLong(wanted);
 }
 
-/* form_of(bytes): the stored form of these bytes, or None. It stays valid. */
+/* Makes the tuple that examine() returns for the file of a form. */
+static PyObject *examined_form(const struct stk_form_source *source)
+{
+    const struct stk_jpeg_info *info = &source->info;
+    /* The tables of later scans are not in the header, but a form of them was made. */
+    bool sound = info->progressive || info->multiscan ||
+                 tables_are_sound(source->header, source->header_bytes);
+    return examined(info, sound);
+}
+
+/* form_of(bytes): (the stored form of these bytes, which stays valid, and what examine() says of
+ * them); None: there is none. */
 PyObject *core_form_of(PyObject *module, PyObject *object)
 {
     HELD_BUFFER Py_buffer in = {0};
     struct stk_store_value form;
+    struct stk_form_source source;
     bool found;
     if (PyObject_GetBuffer(object, &in, PyBUF_SIMPLE) != 0) {
         return NULL;
     }
-    WITHOUT_GIL(found = stored_find_form(in.buf, (size_t)in.len, &form));
-    return found ? form_view(&form) : Py_NewRef(Py_None);
+    WITHOUT_GIL(found = stored_find_form(in.buf, (size_t)in.len, &form) &&
+                        stk_decode_examine_form(form.data, form.bytes, &source) == STK_DECODE_OK);
+    return found ? Py_BuildValue("NN", form_view(&form), examined_form(&source))
+                 : Py_NewRef(Py_None);
 }
 
 /* `tell_decoded(fd, kept)`: notes that an open file is decoded, from its form, or (`kept` is false)
@@ -135,12 +149,8 @@ static PyObject *found_form(const struct stored_found *found)
 {
     const struct identity_mark *mark = &found->identity.mark;
     const struct stk_form_source *source = &found->source;
-    const struct stk_jpeg_info *info = &source->info;
-    /* The tables of later scans are not in the header, but a form of them was made. */
-    bool sound = info->progressive || info->multiscan ||
-                 tables_are_sound(source->header, source->header_bytes);
     return Py_BuildValue(
-        "NNNNKNN", link_bytes(found->identity.link), form_view(&found->form), examined(info, sound),
+        "NNNNKNN", link_bytes(found->identity.link), form_view(&found->form), examined_form(source),
         PyBytes_FromStringAndSize(source->header, (Py_ssize_t)source->header_bytes),
         (unsigned long long)source->file_bytes,
         PyBytes_FromStringAndSize((const char *)mark, (Py_ssize_t)sizeof *mark), outlined(source));

@@ -65,7 +65,16 @@ class Bytes:
         return frame
 
     def examine(self):
-        return _core.examine(self.data)
+        """Returns the result of _core.examine(), which reads all of the bytes. Their form says the same."""
+        return self.link is None and self._examined() or _core.examine(self.data)
+
+    def _examined(self):
+        """Returns what the stored form of the bytes says, or None. The form is kept to be decoded."""
+        found = _core.form_of(self.data) if self.form is None and is_ready() else None
+        if found is None:
+            return None
+        self.form, info = found
+        return info
 
     def is_png(self):
         return self.data[:len(_PNG)] == _PNG
@@ -82,16 +91,17 @@ class Bytes:
         """Returns true if the JPEG was decoded before, so that it has a form. Decoding it cannot fail."""
         if self.form is not None or not is_ready():
             return self.form is not None
-        form = _core.form_of(self.data)
         if self.link is None:  # the store learns of a file's link when it is decoded by its bytes
-            self.form = form
-        return form is not None
+            return self._examined() is not None
+        return _core.form_of(self.data) is not None
 
     def decode(self, request, out):
         """Returns the result of _core.decode()."""
         is_ready()
         if self.form is not None:
-            return _core.decode_form(self.form, len(self.data) if self.was_stored else 0, request, out)
+            result = _core.decode_form(self.form, len(self.data) if self.was_stored else 0, request, out)
+            if type(result) is not int:
+                return result
         return _core.decode_stored(self.data, self.link, request, out, self.entry)
 
     def read(self):
