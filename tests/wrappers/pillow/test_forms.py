@@ -676,6 +676,24 @@ def test_a_header_of_an_mpo_is_parsed_twice(run, tmp_path):
     assert [parsed for _, parsed in epochs] == [COUNT + 1, 4, 1]
 
 
+PARSED_IN_MEMORY = PARSED.replace("see(os.path.join(sys.argv[1], name))", "see(io.BytesIO(data[name]))").replace("wait()", """
+import io
+data = {name: open(os.path.join(sys.argv[1], name), "rb").read() for name in names}
+wait()""")
+
+
+def test_a_header_in_memory_is_parsed_twice(run, tmp_path):
+    kinds = {f"{number:03}.jpg": images.with_header(
+        images.jpeg(images.picture(50 + 9 * number, 90 - number, number), optimize=True),
+        lambda segments: segments[:1] + [images.segment(0xe2, images.INDICES[number % 3])] + segments[1:])
+        for number in range(COUNT)}
+    images.write(tmp_path, {**kinds, "first.jpg": record(3)})
+    expected = [digest_of(data) for data in kinds.values()]
+    epochs = run(PARSED_IN_MEMORY, tmp_path, json.dumps(list(kinds)))
+    assert [found for found, _ in epochs] == [expected] * 3
+    assert [parsed for _, parsed in epochs] == [3, 0, 0]
+
+
 def test_many_headers(run, tmp_path):
     """Those that come often are not lost for those that come once."""
     kinds = {f"{number:03}.jpg": images.with_header(

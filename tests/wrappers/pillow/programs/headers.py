@@ -33,8 +33,8 @@ def spoil(value):
         value[:0] = ["spoilt"]
 
 
-def both_ways(kind, number, look):
-    """Returns look()'s result for an image by its name, and for one by its file."""
+def each_way(kind, number, look):
+    """Returns look()'s result for an image by its name, for one by its file, and for one in memory."""
     with Image.open(path(kind, number)) as image:
         seen = [look(image)]
         spoil({**vars(image)})
@@ -42,13 +42,19 @@ def both_ways(kind, number, look):
         image = Image.open(file)
         seen += [file.tell(), image.fp is file, look(image), attempt(file.tell)]
         spoil({**vars(image)})
+        file.seek(0)
+        memory = io.BytesIO(file.read())
+    memory.seek(3)
+    image = Image.open(memory)
+    seen += [memory.tell(), image.fp is memory, look(image), attempt(memory.tell)]
+    spoil({**vars(image)})
     return seen
 
 
 def of_each(kind, look):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return [both_ways(kind, number, look) for _ in range(2) for number in range(3)]
+        return [each_way(kind, number, look) for _ in range(2) for number in range(3)]
 
 
 @case
@@ -67,7 +73,7 @@ def warnings_of_exif():
     for kind in (each for each in KINDS if each.startswith(("exif", "mpos"))):
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
-            seen += [both_ways(kind, number, lambda image: attempt(lambda: dict(image.getexif()))) for number in range(3)]
+            seen += [each_way(kind, number, lambda image: attempt(lambda: dict(image.getexif()))) for number in range(3)]
         seen.append([(each.category.__name__, str(each.message), each.filename) for each in caught])
     return seen
 
@@ -149,7 +155,7 @@ def several_at_once():
 
 
 def looks():
-    return [both_ways("plain", number, everything) for number in range(3)]
+    return [each_way("plain", number, everything) for number in range(3)]
 
 
 @case

@@ -135,13 +135,32 @@ PyObject *core_tell_decoded(PyObject *module, PyObject *const *arguments, Py_ssi
     return *entry == '\0' ? Py_NewRef(Py_None) : PyBytes_FromString(entry);
 }
 
+static PyObject *outline_bytes(const struct outline *outline)
+{
+    return PyBytes_FromStringAndSize((const char *)outline->data, (Py_ssize_t)outline->bytes);
+}
+
 /* The header's outline, or None. */
 static PyObject *outlined(const struct stk_form_source *source)
 {
-    uint8_t outline[OUTLINE_BYTES];
-    size_t bytes = outline_of(source->header, source->header_bytes, outline);
-    return bytes != 0 ? PyBytes_FromStringAndSize((const char *)outline, (Py_ssize_t)bytes)
-                      : Py_NewRef(Py_None);
+    struct outline outline;
+    bool is_whole = outline_make(source->header, source->header_bytes, &outline) &&
+                    outline.header_bytes == source->header_bytes;
+    return is_whole ? outline_bytes(&outline) : Py_NewRef(Py_None);
+}
+
+/* outline(jpeg): (its header's outline, (width, height), the header), or None. */
+PyObject *core_outline(PyObject *module, PyObject *jpeg)
+{
+    HELD_BUFFER Py_buffer in = {0};
+    struct outline outline;
+    if (PyObject_GetBuffer(jpeg, &in, PyBUF_SIMPLE) != 0) {
+        return NULL;
+    }
+    return outline_make(in.buf, (size_t)in.len, &outline)
+               ? Py_BuildValue("N(II)y#", outline_bytes(&outline), outline.width, outline.height,
+                               in.buf, (Py_ssize_t)outline.header_bytes)
+               : Py_NewRef(Py_None);
 }
 
 /* (link, form, what examine() says, the file's first bytes, its size, its state, an outline) */

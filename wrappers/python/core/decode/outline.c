@@ -1,6 +1,5 @@
 #include "wrappers/python/core/decode/outline.h"
 
-#include <stdbool.h>
 #include <string.h>
 
 #define HEAD_BYTES    4 /* of a segment: its marker and its length */
@@ -48,34 +47,48 @@ static size_t kept_of(const uint8_t *segment, size_t bytes, size_t mark)
     return segment[1] == HUFFMAN_TABLE ? 0 : mark != 0 ? MARK_AT + mark : bytes;
 }
 
-size_t outline_of(const uint8_t *header, size_t bytes, uint8_t out[OUTLINE_BYTES])
+static uint32_t number_at(const uint8_t *place)
 {
-    size_t at = 2, length = 0;
+    return (uint32_t)place[0] << 8 | place[1];
+}
+
+/* Notes the size of a frame, and clears it in the outline's copy of the segment. */
+static void take_size(struct outline *out, const uint8_t *segment, uint8_t *copy)
+{
+    out->height = number_at(segment + SIZE_AT);
+    out->width = number_at(segment + SIZE_AT + 2);
+    memset(copy + SIZE_AT, 0, SIZE_BYTES);
+}
+
+bool outline_make(const uint8_t *jpeg, size_t bytes, struct outline *out)
+{
+    size_t at = 2;
     unsigned frames = 0, marks[2] = {0}; /* of EXIF data and of an index */
-    while (bytes >= at + HEAD_BYTES && header[at] == 0xff) {
-        uint8_t marker = header[at + 1];
-        size_t segment = 2 + ((size_t)header[at + 2] << 8 | header[at + 3]);
+    out->bytes = 0;
+    while (bytes >= at + HEAD_BYTES && jpeg[at] == 0xff) {
+        uint8_t marker = jpeg[at + 1], *copy = out->data + out->bytes;
+        size_t segment = 2 + (size_t)number_at(jpeg + at + LENGTH_AT);
         if (segment < HEAD_BYTES || segment > bytes - at || !is_known(marker, segment)) {
-            return 0;
+            return false;
         }
-        size_t mark = marked(header + at, segment);
-        size_t kept = kept_of(header + at, segment, mark);
-        if (kept > OUTLINE_BYTES - length || (mark != 0 && marks[marker - APP1]++ != 0)) {
-            return 0;
+        size_t mark = marked(jpeg + at, segment), kept = kept_of(jpeg + at, segment, mark);
+        if (kept > OUTLINE_BYTES - out->bytes || (mark != 0 && marks[marker - APP1]++ != 0)) {
+            return false;
         }
-        memcpy(out + length, header + at, kept);
+        memcpy(copy, jpeg + at, kept);
         if (mark != 0) {
-            memset(out + length + LENGTH_AT, 0, LENGTH_BYTES);
+            memset(copy + LENGTH_AT, 0, LENGTH_BYTES);
         }
         if (is_frame(marker)) {
-            memset(out + length + SIZE_AT, 0, SIZE_BYTES);
+            take_size(out, jpeg + at, copy);
             frames++;
         }
-        length += kept;
+        out->bytes += kept;
         at += segment;
         if (marker == SCAN) {
-            return at == bytes && frames == 1 ? length : 0;
+            out->header_bytes = at;
+            return frames == 1 && jpeg[0] == 0xff && jpeg[1] == 0xd8;
         }
     }
-    return 0;
+    return false;
 }

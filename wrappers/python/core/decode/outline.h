@@ -6,15 +6,22 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #define OUTLINE_BYTES 4096
 
+struct outline {
+    uint8_t data[OUTLINE_BYTES];
+    size_t bytes, header_bytes; /* of the outline; of the header, which ends with the first SOS */
+    uint32_t width, height;
+};
+
 /*
- * Writes the outline of a header that ends with its first SOS segment: all other segments in their
- * order, the frame with a size of 0, EXIF and MPF as their marks without a length. Returns its
- * bytes. Returns 0 if they would be more than OUTLINE_BYTES, or if the header is not a plain row of
- * well-known segments, with at most one of EXIF and one of MPF.
+ * Makes the outline of a JPEG's header: all segments up to its first SOS segment, in their order,
+ * the frame with a size of 0, EXIF and MPF as their marks without a length. Returns false if they
+ * would be more than OUTLINE_BYTES, or if the header is not a plain row of well-known segments,
+ * with at most one of EXIF and one of MPF.
  */
-size_t outline_of(const uint8_t *header, size_t bytes, uint8_t out[OUTLINE_BYTES]);
+bool outline_make(const uint8_t *jpeg, size_t bytes, struct outline *out);

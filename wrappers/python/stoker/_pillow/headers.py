@@ -13,6 +13,7 @@ import io
 import os
 from collections import OrderedDict
 from itertools import chain
+from typing import NamedTuple
 
 from PIL import Image, ImageFile, JpegImagePlugin
 
@@ -144,12 +145,14 @@ class Template:
     def is_simple(self):
         return _is_simple(self._state, set()) and _is_simple(self._tile, set())
 
-    def image(self, size, head, file, name):
-        """Returns a new image of a file, or None if it has another index than Pillow would surely take. Pillow itself opened a
-        file with a name."""
-        index = None if self._index is None else mp_index.of(head)
-        if self._index is not None and (index is None or not self._index.is_known(self._exif and self._exif.data(head))):
+    def index(self, head):
+        """Returns the index of an MPO, None for a template without one, or false for an index that Pillow is to read."""
+        if self._index is None:
             return None
+        return self._index.is_known(self._exif and self._exif.data(head)) and (mp_index.of(head) or False)
+
+    def image(self, size, head, index, file, name):
+        """Returns a new image of a file. Pillow itself opened a file with a name."""
         image = self._kind.__new__(self._kind)
         image.__dict__ = own = self._copy(self._state)
         tile = self._tile
@@ -167,7 +170,7 @@ class Template:
 
     def gives(self, image, head):
         """Returns true if the template gives the image that Pillow made of a header."""
-        made = self.image(image.size, head, image.fp, image.filename)
+        made = self.image(image.size, head, self.index(head), image.fp, image.filename)
         return type(made) is type(image) and _is_same(_seen_of(made), _seen_of(image))
 
 
@@ -235,6 +238,19 @@ def _template_of(head, image):
 
 # ---- for open.py ----
 
+class Header(NamedTuple):
+    """The header of a JPEG in memory, as a Form has it."""
+    outline: bytes
+    info: tuple
+    head: bytes
+
+
+def of_memory(data):
+    """Returns the Header of a JPEG, or None if there can be no template for it."""
+    found = _core.outline(data)
+    return found and Header(*found)
+
+
 def knows(form):
     """Returns true if a header of this outline was parsed before, in a file that was taken."""
     return _templates.get(form.outline) is not None
@@ -246,11 +262,12 @@ def image_of(form, file, name=""):
     template = _templates.get(form.outline)
     if template is None or not _imports_nothing(name):
         return None
-    size = form.info[:2]
+    size, index = form.info[:2], template.index(form.head)
+    if index is False or 0 in size:
+        return None
     Image._decompression_bomb_check(size)
-    image = template.image(size, form.head, file, name)
-    if image is not None:
-        file.seek(0 if take.is_mpo(image) else len(form.head))
+    image = template.image(size, form.head, index, file, name)
+    file.seek(0 if take.is_mpo(image) else len(form.head))
     return image
 
 

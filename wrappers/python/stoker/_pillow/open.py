@@ -24,6 +24,7 @@ _PATHS = (str, bytes, os.PathLike)
 _plugin = JpegImagePlugin.jpeg_factory, JpegImagePlugin._accept
 _plugins = None
 _MOST = 64
+_JPEG = b"\xff\xd8\xff"
 
 
 class _Turn:
@@ -200,6 +201,23 @@ def _known_image(form, file, name=""):
     return image
 
 
+def _open_memory(file):
+    """Returns the image of a JPEG in memory if a header of this outline was parsed before; else None."""
+    file.seek(0)  # as Pillow does
+    if file.read(len(_JPEG)) != _JPEG:
+        return None
+    found = headers.of_memory(file.getvalue())
+    return headers.image_of(found, file) if found and headers.knows(found) and _is_pillows(found.head[:16]) else None
+
+
+def _note_memory(image, file, mode, formats):
+    """Notes an image that Pillow opened of a JPEG in memory."""
+    is_one = _is_memory(file, mode, formats) and take.is_jpeg(image) and image.fp is file
+    found = headers.of_memory(file.getvalue()) if is_one else None
+    if found and file.tell() == (0 if take.is_mpo(image) else len(found.head)) and _is_pillows(found.head[:16]):
+        headers.note(found, image)
+
+
 def _open_by_path(path):
     """Returns the image, or None if Pillow is to open it."""
     image, turn = None, None
@@ -253,7 +271,13 @@ def _open_here(fp, mode, formats):
         image = None if form is None else _known_image(form, fp)
         if image is not None:
             return image
+    elif _is_memory(fp, mode, formats):
+        return attempt_beside(_open_memory, fp)
     return _open_by_plugins(fp, mode, formats, form)
+
+
+def _is_memory(fp, mode, formats):
+    return type(fp) is io.BytesIO and not fp.__dict__ and mode == "r" and formats is None and sources.is_ready()
 
 
 def open_image(fp, mode="r", formats=None):
@@ -262,9 +286,12 @@ def open_image(fp, mode="r", formats=None):
         return image
     outer, _thread.turn = _thread.turn, None
     try:
-        return _PLAIN["open"](fp, mode, formats)
+        image = _PLAIN["open"](fp, mode, formats)
     finally:
         _thread.turn = outer
+    if type(fp) is io.BytesIO:
+        attempt_beside(_note_memory, image, fp, mode, formats)
+    return image
 
 
 def see_files():
