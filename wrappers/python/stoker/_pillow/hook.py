@@ -13,7 +13,7 @@ from PIL import Image, ImageFile
 from .._base import ending
 from .._base.own import attempt, is_own, tried
 from .._store import setting
-from . import again, callers, check, operations, ordinary, pending, take, versions
+from . import again, callers, check, exif, operations, ordinary, pending, take, versions
 from .pending import new_image
 from .plan import FILTERS, TURNS, Access, GreyPlan, Plan, reference, materialise
 
@@ -286,6 +286,7 @@ def install():
                        ("transpose", _transposed), ("tobytes", _as_bytes)):
         _replace(Image.Image, name, tried(ours, Image.Image.__dict__[name]))
     operations.install(_replace)
+    _replace(Image.Exif, "load", exif.load, "Exif.load")
     Image.Image.__copy__ = Image.Image.copy
     _replace_im()
     pending.heed_forks()

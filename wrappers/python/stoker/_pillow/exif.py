@@ -1,0 +1,128 @@
+"""EXIF data, as Pillow's Exif.load() takes it: its first directory, whose values stay bytes until they are wanted.
+
+Pillow looks at each tag's name and at its log for each tag. Here a directory is read in one pass if Pillow would read all
+of it without a warning and would log nothing. Pillow reads all other data itself.
+"""
+
+import io
+import logging
+import struct
+import sys
+
+from PIL import Image, ImageFile
+
+from .. import _core
+from .._base.own import attempt
+from . import versions
+
+_ORDERS = {b"II*\0": "<", b"MM\0*": ">"}
+_MARK = b"Exif\0\0"
+_ENTRY_BYTES = 12
+_SAMPLE = {0x010F: "a maker of cameras", 0x0112: 6, 0x011A: 300.0, 0x0128: 2}
+_METHODS = "__init__", "reset", "load", "_ensure_read", "_unpack"
+
+_known = None  # the _Known of this process, once Pillow has imported its plugin
+
+
+class _Known:
+    """Pillow's own functions and classes, and the attributes of a directory that Pillow has read."""
+
+    def __init__(self, plugin):
+        kind = plugin.ImageFileDirectory_v2
+        self.logger, self.kind, self.units = plugin.logger, kind, kind._load_dispatch
+        values = [getattr(kind, name) for name in _METHODS]
+        self.parts = (kind, tuple(part for pair in zip(_METHODS, values) for part in pair), ImageFile,
+                      ("_safe_read", ImageFile._safe_read), plugin, ("ImageFileDirectory_v2", kind, "logger", plugin.logger))
+        self.state = {}
+        self.is_right = all(map(versions.is_pillows, values)) and all(map(self._is_same, (b"MM\0*", b"II*\0")))
+
+    def _is_same(self, order):
+        """Compares what both functions make of an example."""
+        data, one, other = _sample(order), Image.Exif(), Image.Exif()
+        versions.PLAIN["Exif.load"](one, data)
+        self.state = dict(vars(one._info))
+        return _read(self, other, data) and _seen(one) == _seen(other)
+
+    def may_read(self):
+        return self.is_right and _core.are_as_seen(self.parts) and not self.logger.isEnabledFor(logging.DEBUG)
+
+
+def _sample(order):
+    exif = Image.Exif()
+    exif.endian = _ORDERS[order]
+    exif.update(_SAMPLE)
+    return exif.tobytes()
+
+
+def _seen(exif):
+    """Returns all attributes of EXIF data, in their order."""
+    own, info = vars(exif), vars(exif._info)
+    return ([(name, value) for name, value in own.items() if name not in ("fp", "_info")], list(own),
+            exif.fp.getvalue(), exif.fp.tell(), [(name, type(value), value) for name, value in info.items()])
+
+
+def _directory(body, order, begin, units):
+    """Returns (the tags' bytes, their types, the bytes that lie elsewhere), or None if Pillow would warn or leave out a
+    tag."""
+    count, = struct.unpack_from(order + "H", body, begin)
+    entries = body[begin + 2:begin + 2 + _ENTRY_BYTES * count]
+    if begin + 2 + _ENTRY_BYTES * count + 4 > len(body):
+        return None
+    data, types, elsewhere = {}, {}, 0
+    for tag, kind, number, value in struct.iter_unpack(order + "HHL4s", entries):
+        if kind not in units:
+            return None
+        size = number * units[kind][0]
+        if size > 4:
+            elsewhere += size
+            place, = struct.unpack(order + "L", value)
+            value = body[place:place + size]
+        else:
+            value = value[:size]
+        data[tag], types[tag] = value, kind
+        if not value or len(value) != size:
+            return None
+    return (data, types, elsewhere) if len(data) == count and elsewhere <= len(body) else None
+
+
+def _read(known, exif, data):
+    """Reads data as Exif.load() does. Returns false, and has changed nothing, if Pillow is to read it."""
+    body = data[len(_MARK):]
+    order = _ORDERS.get(body[:4])
+    if order is None or len(body) < 10 or not data.startswith(_MARK):
+        return False
+    begin, = struct.unpack_from(order + "L", body, 4)
+    found = _directory(body, order, begin, known.units) if begin + 2 <= len(body) else None
+    if found is None:
+        return False
+    end = begin + 2 + _ENTRY_BYTES * len(found[0])
+    info = known.kind.__new__(known.kind)
+    info.__dict__ = state = {**known.state, "_prefix": body[:2], "_endian": order, "_tags_v1": {}, "_tags_v2": {},
+                             "_tagdata": found[0], "tagtype": found[1], "_offset": begin,
+                             "next": struct.unpack_from(order + "L", body, end)[0]}
+    if "_tag_data_size" in state:
+        state["_tag_data_size"] = found[2]
+    exif._loaded_exif = data
+    exif.fp = io.BytesIO(body)
+    exif.fp.seek(end + 4)
+    exif.head = body[:8]
+    exif._info = info
+    exif.endian = order
+    return True
+
+
+def _loaded(exif, data):
+    """Returns true if the data was read here."""
+    global _known
+    plugin = sys.modules.get("PIL.TiffImagePlugin")
+    if (type(data) is not bytes or type(exif) is not Image.Exif or plugin is None or exif._loaded_exif is not None
+            or exif._data or exif._hidden_data or exif._ifds or exif._info is not None):
+        return False
+    if _known is None:
+        _known = _Known(plugin)
+    return _known.may_read() and _read(_known, exif, data)
+
+
+def load(self, data):
+    if not attempt(_loaded, self, data):
+        versions.PLAIN["Exif.load"](self, data)
