@@ -135,9 +135,11 @@ void stk_recolour(const struct stk_picture *out, const struct stk_picture *in,
 /* Returns true for the weights of Pillow's SMOOTH. */
 static bool is_smoothing(const float weights[9])
 {
-    static const float smoothing[9] = {1.0f / 13, 1.0f / 13, 1.0f / 13, 1.0f / 13, 5.0f / 13,
-                                       1.0f / 13, 1.0f / 13, 1.0f / 13, 1.0f / 13};
-    return memcmp(weights, smoothing, sizeof smoothing) == 0;
+    bool is_same = true;
+    for (unsigned i = 0; i < 9; i++) {
+        is_same &= weights[i] == (i == 4 ? 5.0f : 1.0f) / 13;
+    }
+    return is_same;
 }
 
 /* Makes the inner pixels of row y. The fourth byte of a colour becomes 0, as in Pillow. */
