@@ -46,34 +46,40 @@ INLINE __m256i shuffle_of(size_t bytes, char at)
                                                     _mm_add_epi8(both, _mm_set1_epi8(at))));
 }
 
+/* The numbers that are the same for all outputs of a pass. */
+struct short_pass {
+    struct short_rounding round;
+    size_t groups, bytes; /* of an output, of a pixel */
+    bool short_end;
+};
+
 /* One output of two rows, one in each half. */
 INLINE __m256i weigh(const uint8_t *in0, const uint8_t *in1, const struct stk_weights *weights,
-                     size_t groups, bool short_end, struct short_rounding round, size_t bytes)
+                     struct short_pass pass)
 {
-    const __m256i first = shuffle_of(bytes, 0), second = shuffle_of(bytes, (char)(2 * bytes));
-    __m256i sum = round.half;
-    for (size_t g = 0; g < groups; g++) {
-        __m256i pixels = _mm256_loadu2_m128i((const void *)(in1 + 4 * bytes * g),
-                                             (const void *)(in0 + 4 * bytes * g));
+    const __m256i first = shuffle_of(pass.bytes, 0);
+    const __m256i second = shuffle_of(pass.bytes, (char)(2 * pass.bytes));
+    __m256i sum = pass.round.half;
+    for (size_t g = 0; g < pass.groups; g++) {
+        __m256i pixels = _mm256_loadu2_m128i((const void *)(in1 + 4 * pass.bytes * g),
+                                             (const void *)(in0 + 4 * pass.bytes * g));
         sum = add(sum, _mm256_shuffle_epi8(pixels, first), weights[g].word[0]);
-        if (!short_end || g + 1 < groups) {
+        if (!pass.short_end || g + 1 < pass.groups) {
             sum = add(sum, _mm256_shuffle_epi8(pixels, second), weights[g].word[1]);
         }
     }
-    return _mm256_sra_epi32(sum, round.bits);
+    return _mm256_sra_epi32(sum, pass.round.bits);
 }
 
 /* Four outputs of two rows. */
 INLINE void weigh_two(uint8_t *const *out, const uint8_t *const *in, const struct stk_taps *taps,
-                      size_t o, size_t groups, bool short_end, struct short_rounding round,
-                      size_t bytes)
+                      size_t o, struct short_pass pass)
 {
     __m256i values[STK_ROWS_TOGETHER];
     UNROLLED
     for (size_t i = 0; i < STK_ROWS_TOGETHER; i++) {
-        size_t at = bytes * (size_t)taps->first[o + i];
-        values[i] = weigh(in[0] + at, in[1] + at, taps->weights + (o + i) * groups, groups,
-                          short_end, round, bytes);
+        size_t at = pass.bytes * (size_t)taps->first[o + i];
+        values[i] = weigh(in[0] + at, in[1] + at, taps->weights + (o + i) * pass.groups, pass);
     }
     __m256i low = _mm256_packs_epi32(values[0], values[1]);
     __m256i high = _mm256_packs_epi32(values[2], values[3]);
@@ -84,10 +90,10 @@ INLINE void weigh_two(uint8_t *const *out, const uint8_t *const *in, const struc
 INLINE void rows_of(uint8_t *const *out, const uint8_t *const *in, const struct stk_taps *taps,
                     size_t groups, bool short_end, size_t bytes)
 {
-    const struct short_rounding round = rounding_of(taps->bits);
+    const struct short_pass pass = {rounding_of(taps->bits), groups, bytes, short_end};
     for (size_t o = 0; o < taps->outputs; o += STK_ROWS_TOGETHER) {
-        weigh_two(out, in, taps, o, groups, short_end, round, bytes);
-        weigh_two(out + 2, in + 2, taps, o, groups, short_end, round, bytes);
+        weigh_two(out, in, taps, o, pass);
+        weigh_two(out + 2, in + 2, taps, o, pass);
     }
 }
 
