@@ -39,6 +39,8 @@ KERNEL_CASES ?= $(if $(filter 1,$(STOKER_ALL)),50000,3000)
 # Times four blocks; widths.
 STAGE_CASES ?= $(if $(filter 1,$(STOKER_ALL)),5000000 200,300000 140)
 
+# A table of the cases is computed here: no fused multiplications, so that all processors have the same.
+$(call objects,tests/decode/kernels.c): NEEDS += -ffp-contract=off
 $(B)/tests/kernels: $(call objects,tests/decode/kernels.c) $(B)/libstokerdecode.a
 	@mkdir -p $(@D)
 	$(if $(V),,@echo "  LINK  $@")
