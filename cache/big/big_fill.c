@@ -137,9 +137,7 @@ static bool read_piece(const struct group *group, char *buffer, uint64_t bytes, 
 static bool write_piece(const struct group *group, const char *buffer, uint64_t bytes,
                         uint64_t offset)
 {
-    int error = stk_entry_holds(&group->file)
-                    ? stk_sys_pwrite_all(group->file.fd, buffer, bytes, (off_t)offset)
-                    : -EBADF;
+    int error = stk_entry_write(&group->file, buffer, bytes, (off_t)offset);
     if (error != 0) {
         stk_budget_note_error(&group->big->blocks.tier->shared->budget, error);
     }

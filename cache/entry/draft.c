@@ -37,6 +37,12 @@ bool stk_entry_holds(const struct stk_entry_draft *draft)
     return stk_entry_stat(draft, &stat);
 }
 
+int stk_entry_write(const struct stk_entry_draft *draft, const void *data, size_t bytes,
+                    off_t offset)
+{
+    return stk_entry_holds(draft) ? stk_sys_pwrite_all(draft->fd, data, bytes, offset) : -EBADF;
+}
+
 void stk_entry_close(struct stk_entry_draft *draft)
 {
     struct stat stat;

@@ -32,6 +32,10 @@ int stk_entry_move_up(struct stk_entry_draft *draft);
 bool stk_entry_holds(const struct stk_entry_draft *draft);
 /* Returns true if the descriptor is still the draft's, with its stat. */
 bool stk_entry_stat(const struct stk_entry_draft *draft, struct stat *stat);
+/* Writes all of the bytes at this offset. Returns 0 or -errno; -EBADF if the descriptor is not the
+ * draft's any more, and then it has written nothing. */
+int stk_entry_write(const struct stk_entry_draft *draft, const void *data, size_t bytes,
+                    off_t offset);
 /* Closes a draft, if it is still open. */
 void stk_entry_close(struct stk_entry_draft *draft);
 /* Discards a draft. Notes whether another process had unlinked it: whichever process unlinks a

@@ -58,8 +58,7 @@ static enum stk_bypass check_content(const char *buffer, ssize_t bytes, off_t of
 static enum stk_bypass write_chunk(struct stk_fill *fill, const struct stk_entry_draft *draft,
                                    const char *buffer, size_t bytes, off_t offset)
 {
-    int error =
-        stk_entry_holds(draft) ? stk_sys_pwrite_all(draft->fd, buffer, bytes, offset) : -EBADF;
+    int error = stk_entry_write(draft, buffer, bytes, offset);
     if (error != 0) {
         return stk_entry_build_why(error);
     }

@@ -54,9 +54,7 @@ static enum turn take_turn(struct filling *filling)
 static enum stk_bypass write_names(void *context, const struct stk_entry_draft *draft)
 {
     const struct stk_listing *listing = context;
-    return stk_entry_build_why(stk_entry_holds(draft)
-                                   ? stk_sys_pwrite_all(draft->fd, listing->map, listing->bytes, 0)
-                                   : -EBADF);
+    return stk_entry_build_why(stk_entry_write(draft, listing->map, listing->bytes, 0));
 }
 
 /* Adopts the entry at this path if it has the same names, which makes it as good; else removes it.
