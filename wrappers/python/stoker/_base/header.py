@@ -6,8 +6,8 @@ LARGEST_IMAGE = 1 << 27  # pixels
 SPARSEST = 170  # pixels for each byte of a file: 8 x 8 pixels take at least two bits
 
 _APP1, _APP2 = 0xE1, 0xE2
-_EXIF, MPF = b"Exif\0\0", b"MPF\0"
-_ORDERS = {b"II*\0": "<", b"MM\0*": ">"}
+EXIF, MPF = b"Exif\0\0", b"MPF\0"
+ORDERS = {b"II*\0": "<", b"MM\0*": ">"}
 _ORIENTATION, _SHORT = 0x0112, 3
 
 
@@ -32,7 +32,7 @@ def _segments(head):
 
 def exif(head):
     """Returns (begin, end) of the data of the first EXIF segment, or None."""
-    return _marked(head, _APP1, _EXIF)
+    return _marked(head, _APP1, EXIF)
 
 
 def mp_index(head):
@@ -59,8 +59,8 @@ def orientation(head):
 
 def _orientation_of(part):
     """Returns the orientation of one segment; 1 if it has none, None if it is not clear."""
-    order = _ORDERS.get(part[6:10])
-    if not part.startswith(_EXIF):
+    order = ORDERS.get(part[6:10])
+    if not part.startswith(EXIF):
         return 1 if order is None else None
     try:
         values = list(_orientations(part[6:], order))

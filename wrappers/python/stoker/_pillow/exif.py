@@ -12,11 +12,10 @@ import sys
 from PIL import Image, ImageFile
 
 from .. import _core
+from .._base import header
 from .._base.own import attempt
 from . import versions
 
-_ORDERS = {b"II*\0": "<", b"MM\0*": ">"}
-_MARK = b"Exif\0\0"
 _ENTRY_BYTES = 12
 _SAMPLE = {0x010F: "a maker of cameras", 0x0112: 6, 0x011A: 300.0, 0x0128: 2}
 _METHODS = "__init__", "reset", "load", "_ensure_read", "_unpack"
@@ -30,11 +29,11 @@ class _Known:
     def __init__(self, plugin):
         kind = plugin.ImageFileDirectory_v2
         self.logger, self.kind, self.units = plugin.logger, kind, kind._load_dispatch
-        values = [getattr(kind, name) for name in _METHODS]
-        self.parts = (kind, tuple(part for pair in zip(_METHODS, values) for part in pair), ImageFile,
-                      ("_safe_read", ImageFile._safe_read), plugin, ("ImageFileDirectory_v2", kind, "logger", plugin.logger))
+        methods = versions.parts_of(kind, _METHODS)
+        self.parts = (*(methods or ()), ImageFile, ("_safe_read", ImageFile._safe_read),
+                      plugin, ("ImageFileDirectory_v2", kind, "logger", plugin.logger))
         self.state = {}
-        self.is_right = all(map(versions.is_pillows, values)) and all(map(self._is_same, (b"MM\0*", b"II*\0")))
+        self.is_right = methods is not None and all(map(self._is_same, (b"MM\0*", b"II*\0")))
 
     def _is_same(self, order):
         """Compares what both functions make of an example."""
@@ -49,7 +48,7 @@ class _Known:
 
 def _sample(order):
     exif = Image.Exif()
-    exif.endian = _ORDERS[order]
+    exif.endian = header.ORDERS[order]
     exif.update(_SAMPLE)
     return exif.tobytes()
 
@@ -87,9 +86,9 @@ def _directory(body, order, begin, units):
 
 def _read(known, exif, data):
     """Reads data as Exif.load() does. Returns false, and has changed nothing, if Pillow is to read it."""
-    body = data[len(_MARK):]
-    order = _ORDERS.get(body[:4])
-    if order is None or len(body) < 10 or not data.startswith(_MARK):
+    body = data[len(header.EXIF):]
+    order = header.ORDERS.get(body[:4])
+    if order is None or len(body) < 10 or not data.startswith(header.EXIF):
         return False
     begin, = struct.unpack_from(order + "L", body, 4)
     found = _directory(body, order, begin, known.units) if begin + 2 <= len(body) else None

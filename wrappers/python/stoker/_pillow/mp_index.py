@@ -4,6 +4,7 @@ Only an index of the usual form is read here: three tags, and all of their data 
 it may warn of it.
 """
 
+import itertools
 import logging
 import struct
 import sys
@@ -12,7 +13,6 @@ from .. import _core
 from .._base import header
 from . import versions
 
-_ORDERS = {b"II*\0": "<", b"MM\0*": ">"}
 _FORMAT = {order: order + "IH HHI4s HHII HHII" for order in "<>"}  # the directory behind the order, with its three tags
 _VERSION, _COUNT, _ENTRIES = 0xB000, 0xB001, 0xB002  # tags
 _LONG, _UNDEFINED = 4, 7  # types
@@ -58,7 +58,7 @@ def of(head):
     """Returns the Index in a header, or None if there is none of the usual form."""
     begin, end = header.mp_index(head) or (0, 0)
     data = head[begin + len(header.MPF):end]
-    order = _ORDERS.get(data[:4])
+    order = header.ORDERS.get(data[:4])
     if order is None or len(data) < _DIRECTORY + _DIRECTORY_BYTES:
         return None
     at, tags, *first, version, two, kind, one, count, three, kind_3, size, place = struct.unpack_from(_FORMAT[order], data, 4)
@@ -73,10 +73,10 @@ def of(head):
 def of_all_kinds(order):
     """Returns the data of an index with an entry of each kind, and of all flags."""
     flags = [kind | 1 << 27 + n % 5 for n, kind in enumerate((*_KINDS, 0x123456))]
-    entries = b"".join(struct.pack(_ORDERS[order] + "LLLHH", each, 1000 + n, n and 1 << 31 - n, n, 7 * n)
+    entries = b"".join(struct.pack(header.ORDERS[order] + "LLLHH", each, 1000 + n, n and 1 << 31 - n, n, 7 * n)
                        for n, each in enumerate(flags))
     place = _DIRECTORY + _DIRECTORY_BYTES + 5
-    head = struct.pack(_FORMAT[_ORDERS[order]], _DIRECTORY, 3, _VERSION, _UNDEFINED, 4, b"0123", _COUNT, _LONG, 1, len(flags),
+    head = struct.pack(_FORMAT[header.ORDERS[order]], _DIRECTORY, 3, _VERSION, _UNDEFINED, 4, b"0123", _COUNT, _LONG, 1, len(flags),
                        _ENTRIES, _UNDEFINED, len(entries), place)
     return order + head + bytes(4 + 5) + entries
 
@@ -122,10 +122,7 @@ def _parts(is_mpo):
     owners = [(sys.modules["PIL.TiffImagePlugin"].ImageFileDirectory_v2, _METHODS)]
     if is_mpo:
         owners.append((sys.modules["PIL.MpoImagePlugin"].MpoImageFile, ("__init__", "_open", "_after_jpeg_open", "adopt")))
-    parts = ()
-    for owner, names in owners:
-        values = [getattr(owner, name) for name in names]
-        if not all(map(versions.is_pillows, values)):
-            raise ValueError("not Pillow's own")
-        parts += owner, tuple(part for pair in zip(names, values) for part in pair)
-    return parts
+    parts = [versions.parts_of(*each) for each in owners]
+    if None in parts:
+        raise ValueError("not Pillow's own")
+    return tuple(itertools.chain(*parts))

@@ -40,6 +40,14 @@ def is_pillows(function):
     return getattr(function, "__globals__", {}).get("__name__", "").startswith("PIL.")
 
 
+def parts_of(owner, names):
+    """Returns functions of a class or module of Pillow's, as _core.are_as_seen() takes them; None if one is not Pillow's."""
+    functions = [getattr(owner, name) for name in names]
+    if not all(map(is_pillows, functions)):
+        return None
+    return owner, tuple(part for pair in zip(names, functions) for part in pair)
+
+
 @functools.cache
 def are_unchanged():
     """Returns true if no function that is relied on was the program's at the first call, which hook.install() makes."""
