@@ -15,18 +15,20 @@ INLINE __m256i pair_of_words(int low, int high)
     return _mm256_set1_epi32((int)((unsigned)high << 16 | (low & 0xffff)));
 }
 
-/* Eight pixels from their chroma less 128 and their luma in both words: red, green, blue, 255. */
-INLINE __m256i colours(__m256i chroma, __m256i luma)
+/* Eight pixels from their chroma less 128 and their luma in both words: red, green, blue, 255.
+ * Green is the upper word of a sum in parts of 1 << 16, so nothing is shifted. */
+INLINE __m256i colours(__m256i chroma, __m256i luma, size_t bytes)
 {
     const __m256i blue_red = pair_of_words(29033, 22970); /* 1.772 and 1.402, halved */
     const __m256i green = pair_of_words(-11277, -23401);  /* 0.34414 and 0.71414, of 1 << 15 */
-    const __m256i shuffle = _mm256_setr_epi8(1, 8, 0, 9, 3, 10, 2, 11, 5, 12, 4, 13, 7, 14, 6, 15,
-                                             1, 8, 0, 9, 3, 10, 2, 11, 5, 12, 4, 13, 7, 14, 6, 15);
-    __m256i br = _mm256_mulhrs_epi16(_mm256_add_epi16(chroma, chroma), blue_red);
-    __m256i g = _mm256_add_epi32(_mm256_madd_epi16(chroma, green), _mm256_set1_epi32(1 << 14));
-    g = _mm256_blend_epi16(_mm256_srai_epi32(g, 15), _mm256_set1_epi16(255), 0xaa);
-    __m256i bytes = _mm256_packus_epi16(_mm256_add_epi16(br, luma), _mm256_add_epi16(g, luma));
-    return _mm256_shuffle_epi8(bytes, shuffle);
+    const __m256i shuffle = _mm256_setr_epi8(1, 9, 0, 8, 3, 11, 2, 10, 5, 13, 4, 12, 7, 15, 6, 14,
+                                             1, 9, 0, 8, 3, 11, 2, 10, 5, 13, 4, 12, 7, 15, 6, 14);
+    __m256i twice = _mm256_add_epi16(chroma, chroma);
+    __m256i br = _mm256_mulhrs_epi16(twice, blue_red);
+    __m256i g = _mm256_add_epi32(_mm256_madd_epi16(twice, green), _mm256_set1_epi32(1 << 15));
+    g = bytes == 3 ? g : _mm256_blend_epi16(g, _mm256_set1_epi16(255), 0x55);
+    __m256i all = _mm256_packus_epi16(_mm256_add_epi16(br, luma), _mm256_add_epi16(g, luma));
+    return _mm256_shuffle_epi8(all, shuffle);
 }
 
 /* The bytes that stay of four pixels, if these have three. */
@@ -82,8 +84,8 @@ INLINE void full(uint8_t *out, const struct stk_line *line, size_t bytes)
                 _mm_unpacklo_epi8(load_8(line->chroma[0] + p + i), load_8(line->chroma[1] + p + i));
             __m256i chroma = _mm256_sub_epi16(_mm256_cvtepu8_epi16(both), _mm256_set1_epi16(128));
             uint8_t *half = to + bytes * i;
-            store(half, half + 4 * bytes, colours(chroma, _mm256_shuffle_epi8(luma, spread)), bytes,
-                  drop);
+            store(half, half + 4 * bytes, colours(chroma, _mm256_shuffle_epi8(luma, spread), bytes),
+                  bytes, drop);
         }
         bring(out + bytes * p, to, left, bytes);
     }
@@ -102,13 +104,21 @@ INLINE __m256i both(__m128i low, __m128i high)
     return _mm256_inserti128_si256(_mm256_castsi128_si256(low), high, 1);
 }
 
-/* Four samples: less the number that makes them signed after the next step. */
+/* Four samples. */
 INLINE __m128i mix(__m128i pairs)
 {
-    return _mm_sub_epi16(_mm_maddubs_epi16(pairs, _mm_set1_epi16(0x0103)), _mm_set1_epi16(4 * 128));
+    return _mm_maddubs_epi16(pairs, _mm_set1_epi16(0x0103));
 }
 
-/* Repeats the last of so many samples. */
+/* Mixes eight samples of both kinds: three parts of this line and one of the other. */
+INLINE struct mixed mix_lines(const struct stk_line *line, size_t at)
+{
+    __m128i blue = _mm_unpacklo_epi8(load_8(line->chroma[0] + at), load_8(line->other[0] + at));
+    __m128i red = _mm_unpacklo_epi8(load_8(line->chroma[1] + at), load_8(line->other[1] + at));
+    return (struct mixed){mix(_mm_unpacklo_epi16(blue, red)), mix(_mm_unpackhi_epi16(blue, red))};
+}
+
+/* Repeats the last of so many samples, if there are fewer than eight. */
 INLINE struct mixed repeat_last(struct mixed mixed, size_t count)
 {
     const __m256i own = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
@@ -117,15 +127,16 @@ INLINE struct mixed repeat_last(struct mixed mixed, size_t count)
     return (struct mixed){_mm256_castsi256_si128(all), _mm256_extracti128_si256(all, 1)};
 }
 
-/* Mixes eight samples of both kinds: three parts of this line and one of the other. Beyond the last
- * sample it repeats that one. */
-INLINE struct mixed mix_lines(const struct stk_line *line, size_t at)
+/* The eight samples behind those at `at`, which are the last if there are no more. */
+INLINE struct mixed mix_next(const struct stk_line *line, size_t at, struct mixed mixed)
 {
     size_t left = line->samples - at;
-    __m128i blue = _mm_unpacklo_epi8(load_8(line->chroma[0] + at), load_8(line->other[0] + at));
-    __m128i red = _mm_unpacklo_epi8(load_8(line->chroma[1] + at), load_8(line->other[1] + at));
-    struct mixed mixed = {mix(_mm_unpacklo_epi16(blue, red)), mix(_mm_unpackhi_epi16(blue, red))};
-    return __builtin_expect(left < 8, 0) ? repeat_last(mixed, left) : mixed;
+    if (left <= 8) {
+        mixed.low = _mm_shuffle_epi32(mixed.high, 0xff);
+        return mixed;
+    }
+    mixed = mix_lines(line, at + 8);
+    return left < 16 ? repeat_last(mixed, left - 8) : mixed;
 }
 
 /* Every other byte of sixteen, in both words of a pixel. */
@@ -136,6 +147,9 @@ INLINE __m256i spread_luma(__m256i luma, int first)
                          -1, 10, -1, 12, -1, 12, -1, 14, -1, 14, -1);
     return _mm256_shuffle_epi8(luma, _mm256_add_epi8(even, _mm256_set1_epi16((int16_t)first)));
 }
+
+/* The middle of chroma, in parts of a sixteenth. Sums are signed without it. */
+#define CENTRE (16 * 128)
 
 struct rounding {
     __m256i even, odd;
@@ -155,49 +169,52 @@ INLINE void store_four(uint8_t *out, __m256i low, __m256i high, size_t bytes, __
     _mm_storeu_si128((void *)(out + 12 * bytes), _mm256_extracti128_si256(high, 1));
 }
 
-/* The sixteen pixels around eight samples whose neighbours are known. */
-INLINE void two_each(uint8_t *out, const uint8_t *luma, size_t bytes, const struct mixed mixed[3],
-                     struct rounding round, __m256i drop)
+/* The sixteen pixels around eight samples. `before` has those before the upper four and the lower
+ * four themselves, `behind` the upper four and those behind. */
+INLINE void two_each(uint8_t *out, const uint8_t *luma, size_t bytes, __m256i before, __m256i own,
+                     __m256i behind, struct rounding round, __m256i drop)
 {
     __m256i sixteen = _mm256_broadcastsi128_si256(_mm_loadu_si128((const void *)luma));
-    __m256i own = both(mixed[1].low, mixed[1].high);
-    __m256i before = _mm256_alignr_epi8(own, both(mixed[0].high, mixed[1].low), 12);
-    __m256i behind = _mm256_alignr_epi8(both(mixed[1].high, mixed[2].low), own, 4);
-    __m256i thrice = _mm256_add_epi16(own, _mm256_add_epi16(own, own));
+    __m256i thrice = _mm256_mullo_epi16(own, _mm256_set1_epi16(3));
+    before = _mm256_alignr_epi8(own, before, 12);
+    behind = _mm256_alignr_epi8(behind, own, 4);
     __m256i even = _mm256_add_epi16(_mm256_add_epi16(thrice, round.even), before);
     __m256i odd = _mm256_add_epi16(_mm256_add_epi16(thrice, round.odd), behind);
-    even = colours(_mm256_srai_epi16(even, 4), spread_luma(sixteen, 0));
-    odd = colours(_mm256_srai_epi16(odd, 4), spread_luma(sixteen, 1));
+    even = colours(_mm256_srai_epi16(even, 4), spread_luma(sixteen, 0), bytes);
+    odd = colours(_mm256_srai_epi16(odd, 4), spread_luma(sixteen, 1), bytes);
     store_four(out, _mm256_unpacklo_epi32(even, odd), _mm256_unpackhi_epi32(even, odd), bytes,
                drop);
 }
 
-INLINE void halved(uint8_t *out, const struct stk_line *line, size_t bytes, struct rounding round)
+INLINE void halved(uint8_t *out, const struct stk_line *from, size_t bytes, struct rounding round)
 {
+    const struct stk_line own = *from, *line = &own; /* `out` may not change it */
     const __m256i drop = shuffle_of(line);
     uint8_t aside[4 * PIXELS + MORE];
-    struct mixed mixed[3];
-    mixed[1] = mix_lines(line, 0);
-    mixed[0].low = mixed[0].high = _mm_shuffle_epi32(mixed[1].low, 0);
+    struct mixed mixed = repeat_last(mix_lines(line, 0), line->samples), next;
+    __m256i before = both(_mm_shuffle_epi32(mixed.low, 0), mixed.low);
     for (size_t at = 0; at < line->samples; at += 8) {
+        uint8_t *here = out + 2 * bytes * at, *to = here;
         size_t left = line->pixels - 2 * at;
-        uint8_t *to = place_for(out + 2 * bytes * at, aside, left, bytes);
-        if (at + 8 < line->samples) {
-            mixed[2] = mix_lines(line, at + 8);
+        if (__builtin_expect(at + 16 < line->samples, 1)) {
+            next = mix_lines(line, at + 8);
         } else {
-            mixed[2].low = mixed[2].high = _mm_shuffle_epi32(mixed[1].high, 0xff);
+            to = place_for(here, aside, left, bytes);
+            next = mix_next(line, at, mixed);
         }
-        two_each(to, line->luma + 2 * at, bytes, mixed, round, drop);
-        bring(out + 2 * bytes * at, to, left, bytes);
-        mixed[0] = mixed[1];
-        mixed[1] = mixed[2];
+        __m256i behind = both(mixed.high, next.low);
+        two_each(to, line->luma + 2 * at, bytes, before, both(mixed.low, mixed.high), behind, round,
+                 drop);
+        bring(here, to, left, bytes);
+        before = behind;
+        mixed = next;
     }
 }
 
 TARGET void stk_avx2_colour(uint8_t *out, const struct stk_line *line)
 {
-    const struct rounding round = {_mm256_set1_epi16(line->round[0]),
-                                   _mm256_set1_epi16(line->round[1])};
+    const struct rounding round = {_mm256_set1_epi16((int16_t)(line->round[0] - CENTRE)),
+                                   _mm256_set1_epi16((int16_t)(line->round[1] - CENTRE))};
     if (line->samples == 0) {
         line->bytes == 3 ? full(out, line, 3) : full(out, line, 4);
     } else {
