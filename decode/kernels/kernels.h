@@ -86,7 +86,7 @@ struct stk_source {
 /* A quad: four blocks of a component that stand side by side. Absent blocks have no values. */
 struct stk_quad {
     uint64_t masks[4];
-    const int8_t *values[4]; /* 64 may be read */
+    const int8_t *values[4]; /* 72 may be read */
     int16_t dc[4];           /* instead of the first of the values */
     bool has_rest;
     /* The wide parts, to be added to the coefficients: eight rows, each of the four blocks. */

@@ -24,7 +24,8 @@
 #define STK_RANKS_64(m)                                                                            \
     STK_RANKS_16(m), STK_RANKS_16((m) + 16), STK_RANKS_16((m) + 32), STK_RANKS_16((m) + 48)
 
-static const uint8_t stk_ranks[256][8] = {STK_RANKS_64(0), STK_RANKS_64(64), STK_RANKS_64(128),
+/* One more than there are bytes, as sixteen bytes of each may be read. */
+static const uint8_t stk_ranks[257][8] = {STK_RANKS_64(0), STK_RANKS_64(64), STK_RANKS_64(128),
                                           STK_RANKS_64(192)};
 
 /* `each` applied to the places of the upper and the lower half of a block, row by row. */

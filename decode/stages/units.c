@@ -56,7 +56,7 @@ static void transform_row(j_decompress_ptr cinfo, JSAMPIMAGE out, const struct s
 /* Four empty blocks each. */
 static void empty(struct stk_quad *quads, unsigned count)
 {
-    static const int8_t nothing[STK_BLOCK_SIZE];
+    static const int8_t nothing[STK_VALUE_SLACK];
     for (unsigned i = 0; i < count; i++) {
         for (unsigned b = 0; b < 4; b++) {
             quads[i].masks[b] = 0;

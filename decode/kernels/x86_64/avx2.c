@@ -337,6 +337,42 @@ TARGET void stk_avx2_float_rgb(float *out, const uint8_t *line, size_t pixels,
 
 /* ---- coefficients ---- */
 
+#define FROM_PART(part, place) ((place) / 16 == (part) ? (char)((place) % 16) : (char)STK_NO_RANK)
+#define SHUFFLE(places, part)  _mm256_setr_epi8(places(FROM_PART, part))
+
+/* Spreads the values of sixteen places of a mask, in both halves; `values` moves on behind them. */
+INLINE __m256i spread(unsigned mask, const int8_t **values)
+{
+    __m128i low = _mm_shuffle_epi8(_mm_loadl_epi64((const __m128i *)(const void *)*values),
+                                   _mm_loadl_epi64((const void *)stk_ranks[mask & 255]));
+    *values += _mm_popcnt_u32(mask & 255);
+    __m128i high = _mm_shuffle_epi8(_mm_loadl_epi64((const __m128i *)(const void *)*values),
+                                    _mm_loadl_epi64((const void *)stk_ranks[mask >> 8]));
+    *values += _mm_popcnt_u32(mask >> 8);
+    return _mm256_broadcastsi128_si256(_mm_unpacklo_epi64(low, high));
+}
+
+/* A block's bytes, line by line. */
+struct block_bytes {
+    __m256i upper, lower;
+};
+
+INLINE struct block_bytes bytes_of(uint64_t mask, const int8_t *at)
+{
+    __m256i a = spread(mask & 0xffff, &at), b = spread(mask >> 16 & 0xffff, &at);
+    __m256i c = spread(mask >> 32 & 0xffff, &at);
+    __m256i d = spread((unsigned)(mask >> 48), &at);
+    __m256i upper = _mm256_or_si256(_mm256_shuffle_epi8(a, SHUFFLE(STK_PLACES_UPPER, 0)),
+                                    _mm256_shuffle_epi8(b, SHUFFLE(STK_PLACES_UPPER, 1)));
+    __m256i lower = _mm256_or_si256(_mm256_shuffle_epi8(a, SHUFFLE(STK_PLACES_LOWER, 0)),
+                                    _mm256_shuffle_epi8(b, SHUFFLE(STK_PLACES_LOWER, 1)));
+    upper = _mm256_or_si256(upper, _mm256_shuffle_epi8(c, SHUFFLE(STK_PLACES_UPPER, 2)));
+    lower = _mm256_or_si256(lower, _mm256_shuffle_epi8(c, SHUFFLE(STK_PLACES_LOWER, 2)));
+    upper = _mm256_or_si256(upper, _mm256_shuffle_epi8(d, SHUFFLE(STK_PLACES_UPPER, 3)));
+    lower = _mm256_or_si256(lower, _mm256_shuffle_epi8(d, SHUFFLE(STK_PLACES_LOWER, 3)));
+    return (struct block_bytes){upper, lower};
+}
+
 INLINE void put_half(int16_t *out, __m256i bytes)
 {
     _mm256_storeu_si256((void *)out, _mm256_cvtepi8_epi16(_mm256_castsi256_si128(bytes)));
@@ -346,7 +382,7 @@ INLINE void put_half(int16_t *out, __m256i bytes)
 
 TARGET static unsigned expand(int16_t block[64], uint64_t mask, const int8_t *values)
 {
-    struct stk_values bytes = stk_avx2_values(mask, values);
+    struct block_bytes bytes = bytes_of(mask, values);
     put_half(block, bytes.upper);
     put_half(block + 32, bytes.lower);
     return (unsigned)_mm_popcnt_u64(mask);

@@ -11,25 +11,81 @@ INLINE vector multiply_add(vector sums, vector pairs, vector factors)
     return _mm256_add_epi32(sums, _mm256_madd_epi16(pairs, factors));
 }
 
+INLINE void add_and_subtract(vector out[2], vector sums, vector pairs, vector factors,
+                             vector opposite)
+{
+    vector products = _mm256_madd_epi16(pairs, factors);
+    (void)opposite; /* one product less */
+    out[0] = _mm256_add_epi32(sums, products);
+    out[1] = _mm256_sub_epi32(sums, products);
+}
+
 #include "decode/kernels/x86_64/islow.h"
 
-/* The words of two lines, of which each half has both as bytes. */
-INLINE void widen(__m256i row[2], __m256i two)
+/* The bytes of two lines in zigzag order, one in the even and one in the odd places: those that
+ * stand in a part of sixteen. */
+#define FROM(part, row, column)                                                                    \
+    (PLACE(row, column) / 16 == (part) ? (char)(PLACE(row, column) % 16) : (char)STK_NO_RANK)
+#define TWO(part, row, column) FROM(part, row, column), FROM(part, (row) + 1, column)
+#define LINES(part, row)                                                                           \
+    _mm256_broadcastsi128_si256(                                                                   \
+        _mm_setr_epi8(TWO(part, row, 0), TWO(part, row, 1), TWO(part, row, 2), TWO(part, row, 3),  \
+                      TWO(part, row, 4), TWO(part, row, 5), TWO(part, row, 6), TWO(part, row, 7)))
+
+#define PICK(number, row) _mm256_shuffle_epi8(part[number], LINES(number, row))
+
+INLINE __m256i either(__m256i a, __m256i b)
 {
-    row[0] = _mm256_srai_epi16(_mm256_unpacklo_epi8(two, two), 8);
-    row[1] = _mm256_srai_epi16(_mm256_unpackhi_epi8(two, two), 8);
+    return _mm256_or_si256(a, b);
+}
+
+/* A load that fills both halves takes no time of the units that shuffle; a load into one half does.
+ */
+INLINE __m256i load_both(const void *left, const void *right)
+{
+    __m128i low = _mm_loadu_si128(left), high = _mm_loadu_si128(right);
+    return _mm256_blend_epi32(_mm256_castsi128_si256(low), _mm256_broadcastsi128_si256(high), 0xf0);
+}
+
+/* The next eight places of two blocks. The upper half of each means nothing. */
+INLINE __m256i spread(const int8_t *values[2], unsigned left, unsigned right)
+{
+    __m256i eight = _mm256_shuffle_epi8(load_both(values[0], values[1]),
+                                        load_both(stk_ranks[left], stk_ranks[right]));
+    values[0] += _mm_popcnt_u32(left);
+    values[1] += _mm_popcnt_u32(right);
+    return eight;
+}
+
+/* The bytes of two lines each. The first two and the last two have none in one of the parts. */
+INLINE void load_bytes(__m256i two[4], const struct stk_quad *blocks, unsigned b)
+{
+    const int8_t *values[2] = {blocks->values[b], blocks->values[b + 1]};
+    uint64_t left = blocks->masks[b], right = blocks->masks[b + 1];
+    __m256i part[4];
+    UNROLLED
+    for (int i = 0; i < 4; i++) {
+        __m256i low = spread(values, left >> 16 * i & 255, right >> 16 * i & 255);
+        __m256i high = spread(values, left >> (16 * i + 8) & 255, right >> (16 * i + 8) & 255);
+        part[i] = _mm256_unpacklo_epi64(low, high);
+    }
+    two[0] = either(either(PICK(0, 0), PICK(1, 0)), PICK(2, 0));
+    two[1] = either(either(PICK(0, 2), PICK(1, 2)), either(PICK(2, 2), PICK(3, 2)));
+    two[2] = either(either(PICK(0, 4), PICK(1, 4)), either(PICK(2, 4), PICK(3, 4)));
+    two[3] = either(either(PICK(1, 6), PICK(2, 6)), PICK(3, 6));
 }
 
 /* A vector for each line of blocks `b` and `b` + 1. */
 INLINE void load_rows(__m256i row[8], const struct stk_quad *blocks, unsigned b,
                       const uint16_t factors[64])
 {
-    struct stk_values left = stk_avx2_values(blocks->masks[b], blocks->values[b]);
-    struct stk_values right = stk_avx2_values(blocks->masks[b + 1], blocks->values[b + 1]);
-    widen(row, _mm256_permute2x128_si256(left.upper, right.upper, 0x20));
-    widen(row + 2, _mm256_permute2x128_si256(left.upper, right.upper, 0x31));
-    widen(row + 4, _mm256_permute2x128_si256(left.lower, right.lower, 0x20));
-    widen(row + 6, _mm256_permute2x128_si256(left.lower, right.lower, 0x31));
+    __m256i two[4];
+    load_bytes(two, blocks, b);
+    UNROLLED
+    for (int i = 0; i < 4; i++) {
+        row[2 * i] = _mm256_maddubs_epi16(_mm256_set1_epi16(1), two[i]);
+        row[2 * i + 1] = _mm256_srai_epi16(two[i], 8);
+    }
     if (__builtin_expect(blocks->has_rest, 0)) {
         UNROLLED
         for (int i = 0; i < 8; i++) {

@@ -12,15 +12,14 @@ INLINE vector multiply_add(vector sums, vector pairs, vector factors)
     return _mm512_dpwssd_epi32(sums, pairs, factors);
 }
 
-#include "decode/kernels/x86_64/islow.h"
+INLINE void add_and_subtract(vector out[2], vector sums, vector pairs, vector factors,
+                             vector opposite)
+{
+    out[0] = multiply_add(sums, pairs, factors);
+    out[1] = multiply_add(sums, pairs, opposite);
+}
 
-/* The place in zigzag order of the coefficient of a row and column, as a constant. DIAGONALS is the
- * place behind the first d diagonals; every other diagonal is walked downwards. */
-#define DIAGONALS(d) ((d) * ((d) + 1) / 2)
-#define PLACE_UPPER(r, c)                                                                          \
-    (DIAGONALS((r) + (c)) + ((r) + (c)) % 2 * (r) + (1 - ((r) + (c)) % 2) * (c))
-/* The lower half is the mirror image of the upper one. */
-#define PLACE(r, c) ((r) + (c) < 8 ? PLACE_UPPER(r, c) : 63 - PLACE_UPPER(7 - (r), 7 - (c)))
+#include "decode/kernels/x86_64/islow.h"
 
 /*
  * Where the bytes of two rows stand in zigzag order, one row in the even and one in the odd ones;

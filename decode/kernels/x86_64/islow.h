@@ -5,7 +5,7 @@
  *
  * The file that includes this defines the type `vector`, V(name) for an intrinsic of its width,
  * INLINE, and multiply_add(sums, pairs, factors), which adds the products of two words each to a
- * sum.
+ * sum. add_and_subtract(out, sums, pairs, factors, opposite) does so with both signs.
  */
 #pragma once
 
@@ -33,6 +33,14 @@
 #define F_2_562 20995
 #define F_3_072 25172
 
+/* The place in zigzag order of the coefficient of a row and column, as a constant. DIAGONALS is the
+ * place behind the first d diagonals; every other diagonal is walked downwards. */
+#define DIAGONALS(d) ((d) * ((d) + 1) / 2)
+#define PLACE_UPPER(r, c)                                                                          \
+    (DIAGONALS((r) + (c)) + ((r) + (c)) % 2 * (r) + (1 - ((r) + (c)) % 2) * (c))
+/* The lower half is the mirror image of the upper one. */
+#define PLACE(r, c) ((r) + (c) < 8 ? PLACE_UPPER(r, c) : 63 - PLACE_UPPER(7 - (r), 7 - (c)))
+
 INLINE vector factors_of(int x, int y)
 {
     return V(set1_epi32)((int)((unsigned)y << 16 | (x & 0xffff)));
@@ -49,6 +57,11 @@ INLINE vector sum_products(vector sums, vector pairs, int x, int y)
     return multiply_add(sums, pairs, factors_of(x, y));
 }
 
+INLINE void sums_and_differences(vector out[2], vector sums, vector pairs, int x, int y)
+{
+    add_and_subtract(out, sums, pairs, factors_of(x, y), factors_of(-x, -y));
+}
+
 /* The inputs of a DCT as the method takes them: pairs of words. */
 struct pairs {
     vector z04, z26, z34, z71, z53;
@@ -60,24 +73,23 @@ INLINE void transform_pairs(vector out[8], struct pairs z, int more)
     const vector round = V(set1_epi32)(more);
     vector sum04 = sum_products(round, z.z04, 1 << CONST_BITS, 0);
     vector difference04 = sum_products(round, z.z04, 0, 1 << CONST_BITS);
-    vector even0 = sum_products(sum04, z.z26, F_0_541 + F_0_765, F_0_541);
-    vector even3 = sum_products(sum04, z.z26, -F_0_541 - F_0_765, -F_0_541);
-    vector even1 = sum_products(difference04, z.z26, F_0_541, F_0_541 - F_1_847);
-    vector even2 = sum_products(difference04, z.z26, -F_0_541, F_1_847 - F_0_541);
+    vector even03[2], even12[2];
+    sums_and_differences(even03, sum04, z.z26, F_0_541 + F_0_765, F_0_541);
+    sums_and_differences(even12, difference04, z.z26, F_0_541, F_0_541 - F_1_847);
     vector z3 = products(z.z34, F_1_175 - F_1_961, F_1_175);
     vector z4 = products(z.z34, F_1_175, F_1_175 - F_0_390);
     vector odd0 = sum_products(z4, z.z71, -F_0_899, F_1_501 - F_0_899);
     vector odd1 = sum_products(z3, z.z53, -F_2_562, F_3_072 - F_2_562);
     vector odd2 = sum_products(z4, z.z53, F_2_053 - F_2_562, -F_2_562);
     vector odd3 = sum_products(z3, z.z71, F_0_298 - F_0_899, -F_0_899);
-    out[0] = V(add_epi32)(even0, odd0);
-    out[7] = V(sub_epi32)(even0, odd0);
-    out[1] = V(add_epi32)(even1, odd1);
-    out[6] = V(sub_epi32)(even1, odd1);
-    out[2] = V(add_epi32)(even2, odd2);
-    out[5] = V(sub_epi32)(even2, odd2);
-    out[3] = V(add_epi32)(even3, odd3);
-    out[4] = V(sub_epi32)(even3, odd3);
+    out[0] = V(add_epi32)(even03[0], odd0);
+    out[7] = V(sub_epi32)(even03[0], odd0);
+    out[1] = V(add_epi32)(even12[0], odd1);
+    out[6] = V(sub_epi32)(even12[0], odd1);
+    out[2] = V(add_epi32)(even12[1], odd2);
+    out[5] = V(sub_epi32)(even12[1], odd2);
+    out[3] = V(add_epi32)(even03[1], odd3);
+    out[4] = V(sub_epi32)(even03[1], odd3);
 }
 
 /* Transforms eight vectors, where each word is one input of a DCT of its own. */
