@@ -9,6 +9,8 @@
 /* Pixels that are made together, and what is written behind them if they have three bytes. */
 #define PIXELS 16
 #define MORE   4
+/* So many bytes further on memory is fetched: about a line of a photograph. */
+#define AHEAD 1536
 
 INLINE __m256i pair_of_words(int low, int high)
 {
@@ -54,6 +56,13 @@ INLINE uint8_t *place_for(uint8_t *out, uint8_t *aside, size_t left, size_t byte
     return left * bytes >= PIXELS * bytes + (bytes == 3 ? MORE : 0) ? out : aside;
 }
 
+/* The lines of a whole image fill memory that the caches do not have, and the processor does not
+ * foresee all of it. */
+INLINE void fetch_ahead(const uint8_t *out)
+{
+    __builtin_prefetch((const void *)((uintptr_t)out + AHEAD), 1);
+}
+
 INLINE void bring(uint8_t *out, const uint8_t *from, size_t left, size_t bytes)
 {
     if (from != out) {
@@ -78,6 +87,7 @@ INLINE void full(uint8_t *out, const struct stk_line *line, size_t bytes)
     for (size_t p = 0; p < line->pixels; p += PIXELS) {
         size_t left = line->pixels - p;
         uint8_t *to = place_for(out + bytes * p, aside, left, bytes);
+        fetch_ahead(out + bytes * p);
         for (size_t i = 0; i < PIXELS; i += 8) {
             __m256i luma = _mm256_broadcastsi128_si256(load_8(line->luma + p + i));
             __m128i both =
@@ -196,6 +206,7 @@ INLINE void halved(uint8_t *out, const struct stk_line *from, size_t bytes, stru
     for (size_t at = 0; at < line->samples; at += 8) {
         uint8_t *here = out + 2 * bytes * at, *to = here;
         size_t left = line->pixels - 2 * at;
+        fetch_ahead(here);
         if (__builtin_expect(at + 16 < line->samples, 1)) {
             next = mix_lines(line, at + 8);
         } else {
