@@ -55,9 +55,10 @@ struct stk_float_taps {
 
 /*
  * How a float is computed of a byte x, each step rounded:
- *     y = fma(x, STK_BYTE_RATE, x * byte_rest) - mean
+ *     y = fma(x, byte_rate, x * byte_rest) - mean
  *     fma(y, rate, y * rest)
- * `byte_rest` is STK_BYTE_REST for quotients by 255, and 0 for products with STK_BYTE_RATE.
+ * These are STK_BYTE_RATE and STK_BYTE_REST for quotients by 255, STK_BYTE_RATE and 0 for products
+ * with it, and 1 and 0 for the bytes as they are.
  */
 struct stk_scaling {
     float mean, rate, rest;
@@ -68,7 +69,7 @@ struct stk_tables {
     const float *floats; /* 3 x 256 */
     bool is_scaled;      /* `scaling` computes the same floats */
     bool is_share;       /* and all of them are the 255ths alone */
-    float byte_rest;
+    float byte_rate, byte_rest;
     struct stk_scaling scaling[3];
 };
 

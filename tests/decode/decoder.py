@@ -48,6 +48,8 @@ def load():
     library.test_new.restype = c.c_void_p
     library.test_simd.restype = c.c_char_p
     library.test_free.argtypes = library.test_cursors.argtypes = [c.c_void_p]
+    library.test_is_computed.argtypes = [c.c_void_p, c.POINTER(c.c_float)]
+    library.test_is_computed.restype = c.c_bool
     sized = [c.c_void_p, c.c_char_p, c.c_size_t]
     library.test_examine.argtypes = sized + [c.POINTER(Info)]
     library.test_decode.argtypes = sized + [c.POINTER(Plan), c.POINTER(Target)]

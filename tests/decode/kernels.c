@@ -21,9 +21,9 @@ static const char *const names[] = {"c", "avx2", "vnni", "avx512", "neon"};
 #define KINDS (sizeof names / sizeof *names)
 static struct stk_decoder *decoders[KINDS]; /* NULL: not on this processor */
 static uint8_t pixels[SIDE * SIDE * 4];
-/* Floats of a normalisation, of a division alone, of another normalisation, of no formula, and of a
- * normalisation of products. */
-static float tables[5][4 * 256];
+/* Floats of a normalisation, of a division alone, of another normalisation, of no formula, and of
+ * normalisations of products and of bytes. */
+static float tables[6][4 * 256];
 static _Alignas(64) float wanted[OUT_SIDE * OUT_SIDE * 4];
 static _Alignas(64) float got[OUT_SIDE * OUT_SIDE * 4];
 static uint64_t state = 1, digest = UINT64_C(0xcbf29ce484222325);
@@ -60,6 +60,7 @@ static void set_up(void)
         tables[3][256 * i + below(256)] += 1;
         for (size_t byte = 0; byte < 256; byte++) {
             tables[4][256 * i + byte] = ((float)byte * (float)(1.0 / 255) - mean) / std;
+            tables[5][256 * i + byte] = ((float)byte - 255 * mean) / (255 * std);
         }
     }
 }
@@ -74,7 +75,7 @@ static void two_below(uint32_t limit, float *first, float *second)
 
 static struct stk_plan random_plan(uint32_t width, uint32_t height)
 {
-    struct stk_plan plan = {.table = tables[below(5)]};
+    struct stk_plan plan = {.table = tables[below(6)]};
     plan.crop[0] = (int32_t)below(width);
     plan.crop[1] = (int32_t)below(height);
     plan.crop[2] = plan.crop[0] + 1 + (int32_t)below(width - (uint32_t)plan.crop[0]);

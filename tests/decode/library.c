@@ -2,6 +2,7 @@
 #include "decode/decode.h"
 #include "decode/decoder.h"
 #include "decode/jpeg/jpeg.h"
+#include "decode/resize/emit.h"
 
 #define EXPORT __attribute__((visibility("default")))
 
@@ -20,6 +21,7 @@ EXPORT int test_examine_form(const void *data, size_t bytes, struct stk_form_sou
 EXPORT int test_transform(struct stk_decoder *decoder, const struct stk_image *image,
                           const struct stk_plan *plan, const struct stk_target *target);
 EXPORT void test_table(float table[256], const float *mean, const float *std);
+EXPORT bool test_is_computed(struct stk_decoder *decoder, const float table[3 * 256]);
 EXPORT const char *test_simd(void);
 EXPORT unsigned test_cursors(const struct stk_decoder *decoder);
 
@@ -71,6 +73,12 @@ int test_transform(struct stk_decoder *decoder, const struct stk_image *image,
 void test_table(float table[256], const float *mean, const float *std)
 {
     stk_decode_table(table, mean, std);
+}
+
+bool test_is_computed(struct stk_decoder *decoder, const float table[3 * 256])
+{
+    const struct stk_tables *tables = stk_tables_get(&decoder->workspace, table);
+    return tables && tables->is_scaled;
 }
 
 const char *test_simd(void)

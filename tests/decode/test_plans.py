@@ -320,13 +320,15 @@ def numbers_of(choose, kind):
 
 
 def random_table(choose, kind):
-    """Floats of 256 bytes for three channels: of a normalisation, of one that is one float off, or of no formula."""
+    """Floats of 256 bytes for three channels: of a normalisation of any kind, of one that is one float off, or of no formula."""
     table = (ctypes.c_float * 768)()
     floats = numpy.frombuffer(table, numpy.float32).reshape(3, 256)
     for channel in range(3):
         mean, std = map(numpy.float32, numbers_of(choose, kind))
         if "products" in kind:
             floats[channel] = (numpy.arange(256, dtype=numpy.float32) * numpy.float32(1 / 255) - mean) / std
+        elif kind == "of bytes":
+            floats[channel] = (numpy.arange(256, dtype=numpy.float32) - mean * numpy.float32(255)) / (std * numpy.float32(255))
         else:
             part = (ctypes.c_float * 256).from_buffer(table, channel * 1024)
             decoder.LIBRARY.test_table(part, ctypes.byref(ctypes.c_float(mean)), ctypes.byref(ctypes.c_float(std)))
@@ -338,18 +340,20 @@ def random_table(choose, kind):
     return table, floats
 
 
-@pytest.mark.parametrize("kind", ("normalisation", "of products", "255ths", "255ths as products", "one float off",
+@pytest.mark.parametrize("kind", ("normalisation", "of products", "of bytes", "255ths", "255ths as products", "one float off",
                                   "no formula"))
 def test_tables_of_any_kind(kind):
-    choose = random.Random(kind)
+    choose, computed = random.Random(kind), 0
     pixels = numpy.arange(256, dtype=numpy.uint8).repeat(3).tobytes()
     for _ in range(300):
         table, floats = random_table(choose, kind)
+        computed += decoder.LIBRARY.test_is_computed(ONE.handle, table)
         for one, (layout, wanted) in itertools.product(exact.DECODERS.values(), ((0, floats.T), (1, floats))):
             plan = decoder.plan_for((256, 1), layout=layout, table=table)
             result, data = one.transform(pixels, (256, 1), 3, plan)
             assert result == decoder.OK
             assert data == wanted.tobytes()
+    assert computed == 0 if kind in ("one float off", "no formula") else computed > 290
 
 
 def test_the_header_says_what_the_file_is():

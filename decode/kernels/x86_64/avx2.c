@@ -198,13 +198,14 @@ TARGET static void planes(uint8_t *const out[3], const uint8_t *line, size_t pix
 
 /* The numbers of a channel's scaling. */
 struct factors {
-    __m256 mean, rate, rest;
+    __m256 byte_rate, mean, rate, rest;
 };
 
-INLINE struct factors load_factors(const struct stk_scaling *scaling)
+INLINE struct factors load_factors(const struct stk_tables *tables, int channel)
 {
-    return (struct factors){_mm256_set1_ps(scaling->mean), _mm256_set1_ps(scaling->rate),
-                            _mm256_set1_ps(scaling->rest)};
+    const struct stk_scaling *scaling = &tables->scaling[channel];
+    return (struct factors){_mm256_set1_ps(tables->byte_rate), _mm256_set1_ps(scaling->mean),
+                            _mm256_set1_ps(scaling->rate), _mm256_set1_ps(scaling->rest)};
 }
 
 /* How floats are computed: see struct stk_tables. */
@@ -216,10 +217,13 @@ struct way {
 /* Eight bytes in words of 32 bits to floats: see struct stk_scaling. */
 INLINE __m256 scale(__m256i bytes, const struct factors *factors, struct way way)
 {
-    __m256 x = _mm256_cvtepi32_ps(bytes), rate = _mm256_set1_ps(STK_BYTE_RATE);
-    __m256 y = way.byte_rest == 0
-                   ? _mm256_mul_ps(x, rate)
-                   : _mm256_fmadd_ps(x, rate, _mm256_mul_ps(x, _mm256_set1_ps(way.byte_rest)));
+    __m256 x = _mm256_cvtepi32_ps(bytes), y;
+    if (way.byte_rest == 0) {
+        y = _mm256_mul_ps(x, factors->byte_rate);
+    } else {
+        y = _mm256_mul_ps(x, _mm256_set1_ps(way.byte_rest));
+        y = _mm256_fmadd_ps(x, factors->byte_rate, y);
+    }
     if (way.is_share) {
         return y;
     }
@@ -264,9 +268,8 @@ INLINE void split(__m256i channels[3], const uint8_t *line)
 INLINE void scaled_planes(float *const out[3], const uint8_t *line, size_t pixels,
                           const struct stk_tables *tables, bool streamed, struct way way)
 {
-    const struct factors factors[3] = {load_factors(&tables->scaling[0]),
-                                       load_factors(&tables->scaling[1]),
-                                       load_factors(&tables->scaling[2])};
+    const struct factors factors[3] = {load_factors(tables, 0), load_factors(tables, 1),
+                                       load_factors(tables, 2)};
     __m256i channels[3];
     for (size_t p = 0; p < pixels; p += 8) {
         split(channels, line + 4 * p);
@@ -312,8 +315,9 @@ INLINE void scaled_rgb(float *out, const uint8_t *line, size_t pixels,
     UNROLLED
     for (int i = 0; i < 3; i++) {
         int first = 2 * i % 3;
-        factors[i] = (struct factors){_mm256_loadu_ps(mean + first), _mm256_loadu_ps(rate + first),
-                                      _mm256_loadu_ps(rest + first)};
+        factors[i] =
+            (struct factors){_mm256_set1_ps(tables->byte_rate), _mm256_loadu_ps(mean + first),
+                             _mm256_loadu_ps(rate + first), _mm256_loadu_ps(rest + first)};
     }
     for (size_t p = 0; p < pixels; p += 8, out += 24) {
         __m256i bytes = close_up(line + 4 * p);

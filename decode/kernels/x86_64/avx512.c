@@ -211,9 +211,10 @@ INLINE void store_floats(float *out, __m512 floats, size_t count, bool streamed)
 }
 
 /* Sixteen bytes in words of 32 bits to floats: see struct stk_scaling. */
-INLINE __m512 scale(__m512i bytes, const struct stk_scaling *scaling, float byte_rest)
+INLINE __m512 scale(__m512i bytes, const struct stk_tables *tables, int channel)
 {
-    const __m512 rate = _mm512_set1_ps(STK_BYTE_RATE), rest = _mm512_set1_ps(byte_rest);
+    const struct stk_scaling *scaling = &tables->scaling[channel];
+    const __m512 rate = _mm512_set1_ps(tables->byte_rate), rest = _mm512_set1_ps(tables->byte_rest);
     __m512 x = _mm512_cvtepi32_ps(bytes);
     __m512 y = _mm512_fmadd_ps(x, rate, _mm512_mul_ps(x, rest));
     y = _mm512_sub_ps(y, _mm512_set1_ps(scaling->mean));
@@ -232,7 +233,7 @@ INLINE void three_planes(float *const out[3], const uint8_t *line, size_t pixels
         for (int c = 0; c < 3; c++) {
             __m512i bytes = _mm512_and_si512(_mm512_srli_epi32(four, 8 * (unsigned)c), byte);
             __m512 floats = tables->is_scaled
-                                ? scale(bytes, &tables->scaling[c], tables->byte_rest)
+                                ? scale(bytes, tables, c)
                                 : _mm512_i32gather_ps(bytes, tables->floats + 256 * c, 4);
             store_floats(out[c] + p, floats, count, streamed);
         }
