@@ -2,6 +2,7 @@
 Arguments: the number of cases, and the first one.
 """
 
+import contextlib
 import io
 import json
 import random
@@ -11,6 +12,7 @@ import numpy
 import saying
 import torch
 from PIL import Image
+from transformers.feature_extraction_utils import BatchFeature
 from transformers.image_processing_backends import PilBackend, TorchvisionBackend
 from transformers.models.clip.image_processing_clip import CLIPImageProcessor
 from transformers.models.clip.image_processing_pil_clip import CLIPImageProcessorPil
@@ -21,7 +23,7 @@ SIZES = (1, 1), (5, 1), (2, 2), (31, 40), (64, 48), (50, 33), (7, 90), (120, 99)
 WANTED = ({"height": 24, "width": 24}, {"height": 40, "width": 17}, {"shortest_edge": 20}, {"shortest_edge": 33},
           {"height": 1, "width": 5}, {"shortest_edge": 20, "longest_edge": 30}, {"max_height": 30, "max_width": 20}, 24)
 CROPS = {"height": 16, "width": 16}, {"height": 20, "width": 9}, {"height": 60, "width": 16}, 12
-served = {"served": 0}
+served = {"served": 0, "stacked": 0}
 
 
 class Resizing(ViTImageProcessor):
@@ -84,6 +86,21 @@ def call(choose):
     return {name: value() for name, value in values.items() if choose.random() < (.7 if name == "return_tensors" else .1)}
 
 
+@contextlib.contextmanager
+def other_results(are_wanted):
+    """Lets the program's own code run for each result."""
+    plain = BatchFeature.convert_to_tensors
+
+    def converted(self, *arguments, **named):
+        self[str(named)] = "seen"
+        return plain(self, *arguments, **named)
+    BatchFeature.convert_to_tensors = converted if are_wanted else plain
+    try:
+        yield
+    finally:
+        BatchFeature.convert_to_tensors = plain
+
+
 def outcome(case):
     choose = random.Random(case)
     kind = choose.choice(KINDS)
@@ -91,12 +108,19 @@ def outcome(case):
     images = [picture(choose) for _ in range(choose.choice((1, 1, 2, 3)))]
     images = images[0] if len(images) == 1 and choose.random() < .7 else images
     saying.seed(case)
+    has_others = choose.random() < .05
 
     def run():
-        result = kind(**more)(images, **named)
+        with other_results(has_others):
+            result = kind(**more)(images, **named)
         values = result["pixel_values"]
-        return type(result).__name__, list(result), [seen(each) for each in values], images
+        return type(result).__name__, list(result), list(vars(result)), whole(values), [seen(each) for each in values], images
     return saying.outcome(run)
+
+
+def whole(values):
+    """Returns what an outcome shows of images together."""
+    return type(values).__name__, *((values.stride(), values.is_inference()) if isinstance(values, torch.Tensor) else ())
 
 
 def seen(value):
@@ -115,6 +139,7 @@ def count_served():
 
     def finished(*arguments):
         served["served"] += 1
+        served["stacked"] += arguments[-1] is None
         return plain(*arguments)
     module._finished = finished
 

@@ -4,7 +4,7 @@ import numpy
 import torch
 
 from .. import _core
-from .._pillow.plan import CHW, HWC
+from .._pillow.plan import CHW, F32, HWC
 from .._pipeline import lazy_images, lazy_tensors
 
 # Methods of an image processor that must be the backend's own, and functions that these call.
@@ -25,16 +25,35 @@ class _Backend:
         return _methods_of(type(processor)) == self.methods and processor.__dict__.keys().isdisjoint(_METHODS)
 
 
+    def lazy(self, image, steps):
+        """Returns the lazy image that is resized and cropped, or None."""
+        lazy = self.begun(lazy_images.of_image(image))
+        return lazy if lazy and _is_noted(lazy, *steps) else None
+
+
 class Torchs(_Backend):
     """Images are tensors, and torch resizes them."""
 
     layout = CHW
 
-    def made(self, image, steps, end):
-        """Returns the resized and cropped image with this layout of the pixels, or None."""
-        lazy = lazy_images.of_image(image)
-        lazy = lazy and lazy_tensors.of_lazy(lazy, torch.Tensor)
-        return torch.from_numpy(_array(lazy, end)) if lazy and _is_noted(lazy, *steps) else None
+    def begun(self, lazy):
+        """Returns the lazy image of which a processor's steps begin."""
+        return lazy and lazy_tensors.of_lazy(lazy, torch.Tensor)
+
+    def image(self, lazy, end):
+        """Returns an image with this layout of the pixels."""
+        return torch.from_numpy(_array(lazy, end))
+
+    def batch(self, lazies, end):
+        """Returns a tensor of images, or None: they have different sizes, or are not as torch stacks them."""
+        (width, height), *others = {lazy.size for lazy in lazies}
+        if others or end[1:3] != (CHW, F32):
+            return None
+        batch = torch.empty((len(lazies), 3, height, width), dtype=torch.float32)
+        bytes = 4 * 3 * height * width
+        for at, lazy in enumerate(lazies):
+            lazy.fill(end, _core.memory_at(batch.data_ptr() + at * bytes, bytes))
+        return batch
 
     def ramp(self, pixels):
         """Returns an image of these pixels, three planes of bytes."""
@@ -46,9 +65,14 @@ class Pillows(_Backend):
 
     layout = HWC
 
-    def made(self, image, steps, end):
-        lazy = lazy_images.of_image(image)
-        return _array(lazy, end) if lazy and _is_noted(lazy, *steps) else None
+    def begun(self, lazy):
+        return lazy
+
+    def image(self, lazy, end):
+        return _array(lazy, end)
+
+    def batch(self, lazies, end):
+        return None
 
     def ramp(self, pixels):
         return numpy.ascontiguousarray(pixels.transpose(1, 2, 0)).transpose(2, 0, 1)

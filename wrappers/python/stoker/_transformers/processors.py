@@ -22,8 +22,14 @@ _DONE = {"do_resize": False, "do_center_crop": False}
 _NO_VALUES = (0.0,) * 6
 _FILTER_TYPES = (int, getattr(PIL.Image, "Resampling", int))
 
+# All names that the code of _preprocess uses. A version that uses others does more than is known here.
+_NAMES = {"group_images_by_shape", "items", "resize", "reorder_images", "center_crop", "rescale_and_normalize", "pad",
+          "BatchFeature"}
+_OF_RESULTS = "__init__", "__setitem__", "convert_to_tensors"  # methods of a BatchFeature
+
 _backends = []
 _plain = None  # transformers' own function
+_feature = None  # the class of its results
 _watched = ()  # what of transformers' modules must be as it was imported, as _core.are_as_seen() takes it
 
 
@@ -31,7 +37,7 @@ _watched = ()  # what of transformers' modules must be as it was imported, as _c
 
 def _height_width(size):
     """Returns (height, width) of a size that is given by them alone, (shortest edge, 0), or None."""
-    given = {name: value for name, value in dict(size).items() if value is not None}
+    given = {name: value for name, value in getattr(size, "__dict__", size).items() if value is not None}
     numbers = given.get("height", given.get("shortest_edge")), given.get("width", 0)
     if set(given) not in ({"height", "width"}, {"shortest_edge"}) or not all(type(each) is int for each in numbers):
         return None
@@ -57,8 +63,8 @@ def _are_colours(images):
 
 
 def prepared(processor, images, named, filters_of):
-    """Returns (the images as the processor has them behind these steps, {a step's name: false}), or None if it is to
-    make them."""
+    """Returns (the images as the processor has them behind these steps, {a step's name: false}), or (a tensor of them, None)
+    if all is done. Returns None if the processor is to make them."""
     images = images if type(images) in (list, tuple) else [images]
     backend = next((each for each in _backends if isinstance(processor, each.kind)), None)
     if (backend is None or not exact.functions_are_own() or not _core.are_as_seen(_watched)
@@ -67,13 +73,21 @@ def prepared(processor, images, named, filters_of):
     steps = _steps(named, filters_of(backend))
     if steps is None:
         return None
+    lazies = [backend.lazy(image, steps) for image in images]
+    if None in lazies:
+        return None
     end, done = values.ending(backend, processor, named)
-    made = []
-    for image in images:
-        made.append(backend.made(image, steps, end))
-        if made[-1] is None:
-            return None
-    return made, {**_DONE, **done}
+    batch = backend.batch(lazies, end) if done and _is_stacked(processor, named) else None
+    if batch is not None:
+        return batch, None
+    return [backend.image(lazy, end) for lazy in lazies], {**_DONE, **done}
+
+
+def _is_stacked(processor, named):
+    """Returns true if a processor whose steps are done does nothing but stack its images."""
+    wanted = named.get("return_tensors")
+    return (type(wanted) is str and wanted == "pt" and not named.get("do_pad")
+            and _NAMES.issuperset(type(processor)._preprocess.__code__.co_names))
 
 
 # ---- in the place of transformers' function ----
@@ -84,6 +98,8 @@ def _preprocess(self, images, *arguments, **named):
 
 
 def _finished(processor, named, images, done):
+    if done is None:
+        return _feature({"pixel_values": images})
     return processor._preprocess(images, **{**named, **done})
 
 
@@ -112,7 +128,7 @@ def _pillows_filters():
 
 def install():
     """Called once transformers.image_processing_backends has been imported."""
-    global _plain, _watched
+    global _plain, _feature, _watched
     module, transforms = (sys.modules["transformers." + name] for name in ("image_processing_backends", "image_transforms"))
     if _plain is not None or not is_wanted() or exact.v2() is None:
         return
@@ -123,6 +139,7 @@ def install():
     v2 = exact.v2().functional
     _watched = tuple(part for each in functions for part in _names_of(each))
     _watched += v2, ("resize", v2.resize, "crop", v2.crop, "normalize", v2.normalize)
-    _plain = module.BaseImageProcessor.__dict__[_ENTRY]
+    _plain, _feature = module.BaseImageProcessor.__dict__[_ENTRY], module.BatchFeature
+    _watched += _feature, tuple(part for name in _OF_RESULTS for part in (name, getattr(_feature, name)))
     _backends[:] = torchs, pillows
     setattr(module.BaseImageProcessor, _ENTRY, functools.wraps(_plain)(_preprocess))

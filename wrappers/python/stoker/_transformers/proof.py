@@ -54,10 +54,12 @@ def _seen(processor, entry, function, images, more):
     with torch.inference_mode(False), torch.no_grad():
         result = processor(images, **more)
     values = result["pixel_values"]
-    return type(result), list(result), type(values), [_seen_of(each) for each in values]
+    return type(result), list(result), list(vars(result)), type(values), _seen_of(values)
 
 
 def _seen_of(value):
+    if isinstance(value, list):
+        return list(map(_seen_of, value))
     if isinstance(value, torch.Tensor):
         return value.shape, value.stride(), value.dtype, value.contiguous().numpy().tobytes()
     return type(value), value.shape, value.strides, value.dtype, value.tobytes()
