@@ -30,16 +30,34 @@ static bool hold(int number)
     return (atomic_fetch_or(word_of(number), bit_of(number)) & bit_of(number)) == 0;
 }
 
-/* A number that was closed under its owner is free for the kernel, and still the owner's here. */
+static bool is_free(int number)
+{
+    return stk_sys_get_status_flags(number) == -EBADF;
+}
+
+/* Duplicates to a held number. Returns it, -EAGAIN if another file has got it since, or -errno. */
+static int duplicate(int fd, int number)
+{
+    int got = stk_sys_dup_above(fd, number);
+    if (got == number) {
+        return number;
+    }
+    stk_own_number_release(number);
+    if (got >= 0) {
+        stk_sys_close(got);
+    }
+    return got >= 0 ? -EAGAIN : got;
+}
+
+/* A number that was closed under its owner is free for the kernel, and still the owner's here. The
+ * owner may be about to write to it, so the file must not have that number for a moment. */
 int stk_own_number_take(int fd)
 {
-    int number = stk_sys_dup_high(fd);
-    for (int i = 0; number >= 0 && !hold(number); i++) {
-        int higher = i < TRIES ? stk_sys_dup_above(fd, number + 1) : -EMFILE;
-        stk_sys_close(number);
-        number = higher;
+    int result = -EAGAIN, number = stk_sys_high_number();
+    for (int i = 0; i < TRIES && result == -EAGAIN; i++, number++) {
+        result = is_free(number) && hold(number) ? duplicate(fd, number) : -EAGAIN;
     }
-    return number;
+    return result == -EAGAIN ? -EMFILE : result;
 }
 
 void stk_own_number_release(int number)

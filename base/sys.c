@@ -198,15 +198,18 @@ static uint64_t descriptor_limit(void)
     return limit.rlim_cur;
 }
 
-/* Duplicates to another number each time. So a number that a thread closes late is not the next
- * duplicate's. */
-int stk_sys_dup_high(int fd)
+int stk_sys_high_number(void)
 {
     static _Atomic unsigned turn;
     uint64_t limit = descriptor_limit();
     uint64_t base = limit < 2 * HIGH_NUMBERS ? limit / 2 : HIGH_NUMBERS;
     uint64_t spread = base / 2 + 1;
-    return stk_sys_dup_above(fd, (int)(base + atomic_fetch_add(&turn, 1) % spread));
+    return (int)(base + atomic_fetch_add(&turn, 1) % spread);
+}
+
+int stk_sys_dup_high(int fd)
+{
+    return stk_sys_dup_above(fd, stk_sys_high_number());
 }
 
 ssize_t stk_sys_pread_again(int fd, void *buffer, size_t bytes, off_t offset)

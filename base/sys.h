@@ -50,8 +50,11 @@ int stk_sys_set_status_flags(int fd, int flags);
 /* Returns true if two descriptors share their offset; false also where the kernel does not know. */
 bool stk_sys_is_same_open_file(int a, int b);
 bool stk_sys_is_closed_on_exec(int fd);
-/* Duplicates `fd` to a number far above the lowest free one, which open() would return. Returns the
- * new number, close-on-exec, or -errno. */
+/* Returns a number far above the lowest free one, which open() would return, and another one each
+ * time: a number that a thread closes late is not the next caller's. It may be in use. */
+int stk_sys_high_number(void);
+/* Duplicates `fd` to the first free number from a high one on. Returns it, close-on-exec, or
+ * -errno. */
 int stk_sys_dup_high(int fd);
 off_t stk_sys_lseek(int fd, off_t offset, int whence);
 
