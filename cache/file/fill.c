@@ -6,6 +6,7 @@
 
 #include <fcntl.h>
 #include <string.h>
+#include <sys/sysmacros.h>
 
 #include "base/sys.h"
 #include "cache/cache.h"
@@ -432,10 +433,21 @@ static bool begin_build(struct stk_fill *fill, struct stk_outcome *outcome)
     return true;
 }
 
+/* Returns true if the path leads to this file. Another thread may have closed the program's number
+ * since its open, and the number may be another file's. A server would be asked once more. */
+static bool is_of_path(const struct stk_place *place, const struct stk_identity *identity)
+{
+    struct statx answer;
+    return !stk_root_is_local(place->root) ||
+           (stk_sys_statx(place->dirfd, place->path, AT_STATX_DONT_SYNC, STATX_INO, &answer) == 0 &&
+            answer.stx_ino == identity->ino &&
+            makedev(answer.stx_dev_major, answer.stx_dev_minor) == identity->dev);
+}
+
 /*
  * Ends at the first step that fails, with the reason in the outcome. The origin must be a regular
- * file. Its version may be remembered, and has a record. The version may be cached. Then an entry
- * is found, even if another process has made it, or is made here.
+ * file, and that of the path. Its version may be remembered, and has a record. The version may be
+ * cached. Then an entry is found, even if another process has made it, or is made here.
  */
 bool stk_cache_fill(struct stk_cache *cache, const struct stk_place *place, int origin_fd,
                     int64_t opened_ns, char entry[STK_PATH_BYTES], struct stk_outcome *outcome)
@@ -446,7 +458,7 @@ bool stk_cache_fill(struct stk_cache *cache, const struct stk_place *place, int 
         return false;
     }
     outcome->size = identity.size;
-    if (!stk_freshness_is_in_place(cache, place, &identity)) {
+    if (!stk_freshness_is_in_place(cache, place, &identity) || !is_of_path(place, &identity)) {
         outcome->why = STK_BYPASS_CHANGED;
         return false;
     }
