@@ -107,17 +107,35 @@ bool stk_entry_parse_draft(const char *name, uint64_t *namespace, uint64_t *pid)
            stk_text_take_number(&name, pid) && *name == '.';
 }
 
+/* Spreads drafts: a file system locks a folder while a file is made in it or leaves it. */
+void stk_entry_folder(const char *name, char out[STK_ENTRY_FOLDER_BYTES])
+{
+    size_t length = strlen(name);
+    unsigned last = length > 0 ? (unsigned char)name[length - 1] : 0;
+    memcpy(out, "/fill/0/", STK_ENTRY_FOLDER_BYTES);
+    out[sizeof "/fill/" - 1] = (char)('0' + last % STK_TIER_DRAFT_FOLDERS);
+}
+
+static bool name_draft(struct stk_entry_draft *draft, const char *home)
+{
+    char name[64], folder[STK_ENTRY_FOLDER_BYTES];
+    if (!stk_text_print(name, sizeof name, "%lu-%lu.%016lx", stk_samples_namespace(),
+                        (uint64_t)stk_sys_getpid(),
+                        (uint64_t)stk_clock_boottime_ns() ^ (uint64_t)(uintptr_t)draft)) {
+        return false;
+    }
+    stk_entry_folder(name, folder);
+    return stk_text_print(draft->path, sizeof draft->path, "%s%s%s", home, folder, name);
+}
+
 int stk_entry_begin(struct stk_entry_draft *draft, const char *home, uint64_t bytes)
 {
     int error = stk_home_check(home);
     draft->removed = false;
     draft->own = false;
-    if (error != 0) {
-        return error;
+    if (error != 0 || !name_draft(draft, home)) {
+        return error != 0 ? error : -ENAMETOOLONG;
     }
-    stk_text_print(draft->path, sizeof draft->path, "%s/fill/%lu-%lu.%016lx", home,
-                   stk_samples_namespace(), (uint64_t)stk_sys_getpid(),
-                   (uint64_t)stk_clock_boottime_ns() ^ (uint64_t)(uintptr_t)draft);
     draft->fd = stk_sys_openat(AT_FDCWD, draft->path,
                                O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, STK_ENTRY_MODE);
     if (draft->fd < 0) {

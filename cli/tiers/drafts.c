@@ -12,6 +12,7 @@
 #include "base/clock.h"
 #include "base/proc.h"
 #include "base/samples.h"
+#include "base/walk.h"
 #include "cache/big/blocks.h"
 #include "cache/entry/draft.h"
 #include "cli/os/descriptors.h"
@@ -44,41 +45,44 @@ static bool is_left(const struct stat *stat_)
 /* Returns true if no process writes to the draft any more. Its name has the filler's pid namespace
  * and pid. In another namespace the pid means nothing here: such a filler has an hour between two
  * writes, and so has another catalogue that knows the blocks. */
-static bool is_dead_draft(const char *home, int directory, const char *name, struct stat *stat_)
+static bool is_dead_draft(const char *home, const char *name, const struct stat *stat_)
 {
     uint64_t namespace, pid;
-    bool named = stk_entry_parse_draft(name, &namespace, &pid);
-    if (fstatat(directory, name, stat_, AT_SYMLINK_NOFOLLOW) != 0 || !S_ISREG(stat_->st_mode)) {
-        return false;
-    }
-    if (named && namespace == stk_samples_namespace()) {
+    if (stk_entry_parse_draft(name, &namespace, &pid) && namespace == stk_samples_namespace()) {
         return stk_proc_is_over((pid_t)pid);
     }
     return is_left(stat_) && !(stk_entry_looks_like(name, stat_) && has_table(home, name));
 }
 
 /* Returns true for a file with blocks that this catalogue knows. */
-static bool is_ours(const char *home, int directory, const char *name, struct stat *stat_)
+static bool is_ours(const char *home, const char *name, const struct stat *stat_)
 {
-    return fstatat(directory, name, stat_, AT_SYMLINK_NOFOLLOW) == 0 &&
-           stk_entry_looks_like(name, stat_) && has_table(home, name);
+    return stk_entry_looks_like(name, stat_) && has_table(home, name);
 }
 
-typedef bool draft_judge(const char *home, int directory, const char *name, struct stat *stat_);
+typedef bool draft_judge(const char *home, const char *name, const struct stat *stat_);
+
+struct drafts_removal {
+    const char *home;
+    const struct stk_tier *tier;
+    draft_judge *is_to_go;
+};
+
+static int remove_one(void *context, int dirfd, const char *name, const struct stat *stat_)
+{
+    const struct drafts_removal *removal = context;
+    if (S_ISREG(stat_->st_mode) && removal->is_to_go(removal->home, name, stat_) &&
+        unlinkat(dirfd, name, 0) == 0) {
+        stk_tier_free(removal->tier->shared, stat_->st_blocks, 1);
+    }
+    return 0;
+}
 
 static void remove_drafts(const char *home, const struct stk_tier *tier, draft_judge *is_to_go)
 {
     char path[STK_HOME_BYTES + 8];
-    struct stat stat_;
     snprintf(path, sizeof path, "%s/fill", tier->home);
-    OWNED_DIR DIR *drafts = opendir(path);
-    struct dirent *entry;
-    while (drafts != NULL && (entry = readdir(drafts)) != NULL) {
-        if (is_to_go(home, dirfd(drafts), entry->d_name, &stat_) &&
-            unlinkat(dirfd(drafts), entry->d_name, 0) == 0) {
-            stk_tier_free(tier->shared, stat_.st_blocks, 1);
-        }
-    }
+    stk_walk_within(path, remove_one, &(struct drafts_removal){home, tier, is_to_go});
 }
 
 void drafts_remove_dead(const char *home, const struct stk_tier *tier)

@@ -24,7 +24,7 @@ def check_volume(place, volume, run):
     look = f"{place.build}/tests/cache/kills/accounts {HOME}"
     read = " ".join(map(str, place.player("session", volume.number, run=run, seconds=3, readers=2,
                                           seed=run, library=1, fresh="run")))
-    line = place.stoker("sh", "-c", f"{look}; ls {HOME}/fill | wc -l; {read}; {look}",
+    line = place.stoker("sh", "-c", f"{look}; find {HOME}/fill -type f | wc -l; {read}; {look}",
                         flags=["--keep", f"--json={summary}"])
     done = subprocess.run(volume.command(line, place.env()), stdin=subprocess.DEVNULL, text=True,
                           stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=PATIENCE_S,

@@ -16,7 +16,7 @@ import pytest
 
 import slowfs
 from isolated import Isolated
-from jobs import HOME, Jobs, kill_group, wait_for
+from jobs import HOME, Jobs, files_below, kill_group, wait_for
 from origin import settle
 
 MB = 1 << 20
@@ -299,7 +299,7 @@ def test_on_a_disk(jobs, origin, file, big, scratch, build):
     for expected in 0, 1:
         ran = jobs.run(argv, path=file[0].parent, tier=f"{tier}:100M", env=SMALL)
         assert (ran.stdout, ran.hits) == ("good\n", expected)
-    assert not list((tier / HOME / "fill").iterdir())
+    assert not files_below(tier / HOME / "fill")
 
 
 def test_blocks_on_a_disk_go_with_their_catalogue(jobs, origin, file, scratch):
@@ -311,7 +311,7 @@ def test_blocks_on_a_disk_go_with_their_catalogue(jobs, origin, file, scratch):
                    path=file[0].parent, tier=f"{tier}:100M",
                    env={**SMALL, "STOKER_COMPLETE": "off"})
     assert ran.stdout.count(";") == 1
-    assert os.listdir(fill) == []
+    assert files_below(fill) == []
 
 
 def test_blocks_can_be_left_off(jobs, origin, file, big):

@@ -13,7 +13,7 @@ import subprocess
 
 import pytest
 
-from jobs import HOME, in_bytes, reading, wait_for
+from jobs import HOME, files_below, in_bytes, reading, wait_for
 from lacking import Lacking
 from origin import settle
 from usage import walk_used
@@ -51,6 +51,10 @@ def warm(jobs, *arguments, status=0, **more):
     done = jobs.stoker("warm", *arguments, **more)
     assert done.returncode == status and done.stdout == "", done.stderr
     return Warmed(done.returncode, done.stderr)
+
+
+def drafts(place):
+    return files_below(pathlib.Path(place.path(f"/dev/shm/{HOME}/fill")))
 
 
 def entries(place, tier="/dev/shm"):
@@ -421,7 +425,7 @@ def test_interrupted(jobs, origin, data, place):
         second = warm(jobs, mount)
     assert (second.filled, second.present) == (COUNT - first.filled, first.filled)
     assert counted["read_bytes"] == COUNT * SIZE and counted["open"] == COUNT
-    assert os.listdir(place.path(f"/dev/shm/{HOME}/fill")) == []
+    assert drafts(place) == []
     assert jobs.run(reading(files, 1), path=mount).hits == COUNT
 
 
@@ -438,7 +442,7 @@ def test_killed(jobs, origin, data, place):
         warmed = warm(jobs, mount)
     assert (warmed.filled, warmed.present) == (COUNT - there, there)
     assert counted["read_bytes"] == (COUNT - there) * SIZE
-    assert os.listdir(place.path(f"/dev/shm/{HOME}/fill")) == []
+    assert drafts(place) == []
     assert jobs.run(reading(files, 1), path=mount).hits == COUNT
 
 
@@ -457,7 +461,7 @@ def test_interrupted_in_a_large_file(jobs, origin, place):
     assert warmed.status == 128 + signal.SIGTERM and warmed.filled == 0
     assert "not cached" not in stderr
     assert counted["read_bytes"] < size / 2
-    assert entries(place) == set() and os.listdir(place.path(f"/dev/shm/{HOME}/fill")) == []
+    assert entries(place) == set() and drafts(place) == []
     origin.fs.latency_ms = 0
     assert warm(jobs, mount).filled == 1
 
@@ -550,13 +554,13 @@ def test_filling_ahead_ends_with_the_command(jobs, origin, place):
     (source / "file").write_bytes(os.urandom(size))
     settle()
     origin.fs.latency_ms = SLOWLY
-    begun = f'for i in $(seq 400); do [ -z "$(ls /dev/shm/{HOME}/fill)" ] || break; sleep 0.05; done'
+    begun = f'for i in $(seq 400); do [ -z "$(find /dev/shm/{HOME}/fill -type f)" ] || break; sleep 0.05; done'
     with origin.fs.counting() as counted:
         ran = jobs.run(["sh", "-c", begun], path=mount, flags=["--warm", "--keep"],
                        env={"STOKER_MAX_FILE": "64M"})
     assert counted["open"] > 0 and counted["read_bytes"] < size / 2
     assert ran.ahead["filled"] == 0 and "the command ended first" in ran.said
-    assert entries(place) == set() and os.listdir(place.path(f"/dev/shm/{HOME}/fill")) == []
+    assert entries(place) == set() and drafts(place) == []
 
 
 def test_the_budget_holds(jobs, place, origin):

@@ -11,7 +11,7 @@ import time
 
 import pytest
 
-from jobs import HOME, in_bytes, wait_for
+from jobs import HOME, files_below, in_bytes, wait_for
 from origin import settle
 from test_big_files import MB, PAGES, ROUNDS, SIZE, SMALL, assert_next_run_counts, begin, big, \
     file, is_whole, make_another  # noqa: F401 (fixtures)
@@ -66,7 +66,7 @@ def test_on_a_disk(jobs, origin, file, scratch):
     with origin.fs.counting() as counted:
         ran = jobs.run(["cmp", file[0], file[1]], path=file[0].parent, tier=tier, env=SMALL)
     assert ran.hits == 1 and counted["read"] == 0
-    assert not list((tier / HOME / "fill").iterdir())
+    assert not files_below(tier / HOME / "fill")
 
 
 def test_big_and_small_files(jobs, origin, several, place):

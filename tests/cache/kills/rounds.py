@@ -124,7 +124,7 @@ class Round:
         read = f"{tests}/filler plain {self.directory} {FILES}"
         summary = pathlib.Path("/dev/shm/summary")
         done = subprocess.run(
-            list(map(str, self.stoker("sh", "-c", f"{look}; ls {HOME}/fill | wc -l; {read} 1 && "
+            list(map(str, self.stoker("sh", "-c", f"{look}; find {HOME}/fill -type f | wc -l; {read} 1 && "
                                       f"{read} 2; {look}",
                                       flags=["--keep", f"--json={summary}"]))),
             env=self.env(), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
@@ -155,7 +155,7 @@ class Round:
         self.hear(fillers, victims)
         if holder:
             holder.communicate(timeout=PATIENCE_S)
-        self.drafts = max(self.drafts, count_drafts())  # a survivor may have removed some
+        self.drafts = max(self.drafts, len(drafts()))  # a survivor may have removed some
         self.check_entries()
         self.recover()
         self.check_entries()
@@ -170,8 +170,8 @@ class Round:
                 path.unlink()
 
 
-def count_drafts():
-    return len(os.listdir(HOME / "fill")) if (HOME / "fill").exists() else 0
+def drafts():
+    return list((HOME / "fill").glob("?/*"))
 
 
 def is_over(filler):
@@ -180,19 +180,19 @@ def is_over(filler):
 
 def wait_for_a_fill(fillers):
     """Waits until a filler has a draft, or has ended. On a busy machine they take a while to start."""
-    while not (count_drafts() or any(map(is_over, fillers))):
+    while not (drafts() or any(map(is_over, fillers))):
         time.sleep(0.001)
 
 
 def stop_in_a_fill(filler):
     """Stops a process of a filler while it fills. Returns its number, or None if the filler has ended or fills no more."""
     for _ in range(50):
-        for draft in os.listdir(HOME / "fill") if (HOME / "fill").exists() else ():
-            pid = int(draft.split(".")[0].split("-")[1])  # a draft is named by its filler
+        for draft in drafts():
+            pid = int(draft.name.split(".")[0].split("-")[1])  # a draft is named by its filler
             with contextlib.suppress(ProcessLookupError):
                 if os.getpgid(pid) == filler.pid:
                     os.kill(pid, signal.SIGSTOP)
-                    if (HOME / "fill" / draft).exists():
+                    if draft.exists():
                         return pid
                     os.kill(pid, signal.SIGCONT)
         if is_over(filler):

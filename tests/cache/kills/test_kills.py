@@ -10,7 +10,7 @@ import time
 
 import rounds
 from clock import Skewed
-from jobs import HOME, wait_for
+from jobs import HOME, files_below, wait_for
 from matrix import record
 from rounds import FILES
 from slices import ALL
@@ -40,8 +40,7 @@ def filler(build, origin, how="plain", seed=1):
 
 
 def drafts(place):
-    path = pathlib.Path(place.path(f"/dev/shm/{HOME}/fill"))
-    return list(path.iterdir()) if path.exists() else []
+    return files_below(pathlib.Path(place.path(f"/dev/shm/{HOME}/fill")))
 
 
 def pid_in_place(draft):

@@ -11,7 +11,7 @@ import uuid
 import pytest
 
 from isolated import Isolated
-from jobs import AGE, HOME, Jobs
+from jobs import AGE, HOME, Jobs, files_below
 from lacking import Lacking
 from matrix import record
 
@@ -95,8 +95,7 @@ class Machine:
         return ran, len(ran.stdout.split())
 
     def block_files(self):
-        fill = self.entries.parent / "fill"
-        return list(fill.iterdir()) if fill.exists() else []
+        return files_below(self.entries.parent / "fill")
 
 
 def cut_the_power(disk, scratch, name="left"):

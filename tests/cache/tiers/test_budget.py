@@ -11,7 +11,7 @@ import pytest
 
 import beneath
 from isolated import Isolated
-from jobs import HOME, Jobs, in_bytes, read_line, reading, wait_for
+from jobs import HOME, Jobs, files_below, in_bytes, read_line, reading, wait_for
 from origin import settle
 from usage import walk_used
 from volumes import mount_ext4
@@ -467,17 +467,16 @@ def test_drafts_of_another_pid_namespace_are_left_to_it(jobs, origin, scratch):
     line = ["unshare", "-p", "-f", "--mount-proc", "cmp", mount / "file", source / "file"]
     slow = {**jobs.preload_env(mount, disk), "STOKER_MAX_FILE": "64M"}
     with jobs.started(line, env=slow) as filler:
-        drafts = wait_for(lambda: (disk / HOME / "fill").exists() and
-                          os.listdir(disk / HOME / "fill"))
+        drafts = wait_for(lambda: files_below(disk / HOME / "fill"))
         assert len(drafts) == 1
         with Isolated() as second:
             Jobs(second, jobs.build, scratch).run(["cat", mount / "other"], path=mount, tier=disk)
-        assert filler.poll() is None and os.listdir(disk / HOME / "fill") == drafts
+        assert filler.poll() is None and files_below(disk / HOME / "fill") == drafts
         origin.fs.latency_ms = 0
         assert filler.wait(60) == 0
-    assert os.listdir(disk / HOME / "fill") == []
+    assert files_below(disk / HOME / "fill") == []
     # A draft without a write for long belongs to no process.
-    old = disk / HOME / "fill" / "1-2.0123456789abcdef"
+    old = drafts[0].with_name("1-2.0123456789abcdef")
     old.touch()
     os.utime(old, (1, 1))
     jobs.run(["cmp", mount / "file", source / "file"], path=mount, tier=disk)

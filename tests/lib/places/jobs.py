@@ -124,6 +124,10 @@ def in_bytes(text):
     return float(number) * 1024 ** ["B", "KiB", "MiB", "GiB", "TiB"].index(unit)
 
 
+def files_below(directory):
+    return [path for path in directory.rglob("*") if path.is_file()]
+
+
 def wait_for(condition, patience_s=PATIENCE_S):
     """Waits until condition() is true, and returns what it said."""
     deadline = time.monotonic() + patience_s

@@ -3,7 +3,9 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -79,6 +81,13 @@ END_TEST
 static struct stk_tier_shared shared;
 static struct stk_tier tier;
 
+static void make_folders(void)
+{
+    for (char digit = '0'; digit < '0' + STK_TIER_DRAFT_FOLDERS; digit++) {
+        unit_directory((char[]){'h', 'o', 'm', 'e', '/', 'f', 'i', 'l', 'l', '/', digit, '\0'});
+    }
+}
+
 static void make_tier(int64_t blocks, int64_t inodes, bool memory)
 {
     tier.shared = &shared;
@@ -88,6 +97,7 @@ static void make_tier(int64_t blocks, int64_t inodes, bool memory)
     strcpy(tier.home, unit_directory("home"));
     unit_directory("home/tree");
     unit_directory("home/fill");
+    make_folders();
 }
 
 static struct stk_entry_draft begin(const char *text)
@@ -197,6 +207,20 @@ START_TEST(what_is_there_stays)
 }
 END_TEST
 
+START_TEST(the_folder_of_a_name)
+{
+    static const char *const folders[][2] = {{"1-2.0123456789abcdef", "/fill/6/"},
+                                             {"1-2.0123456789abcde0", "/fill/0/"},
+                                             {"1-2.0123456789abcde9", "/fill/1/"},
+                                             {"", "/fill/0/"}};
+    for (size_t i = 0; i < sizeof folders / sizeof *folders; i++) {
+        char folder[STK_ENTRY_FOLDER_BYTES];
+        stk_entry_folder(folders[i][0], folder);
+        ck_assert_str_eq(folder, folders[i][1]);
+    }
+}
+END_TEST
+
 START_TEST(discards)
 {
     make_tier(1000, 1000, true);
@@ -278,6 +302,49 @@ START_TEST(a_closed_number_is_not_the_next_drafts)
 }
 END_TEST
 
+struct watched_number {
+    int number;
+    _Atomic bool over, used;
+};
+
+static void *watch_number(void *context)
+{
+    struct watched_number *watched = context;
+    while (!atomic_load(&watched->over)) {
+        if (fcntl(watched->number, F_GETFD) >= 0) {
+            atomic_store(&watched->used, true);
+        }
+    }
+    return NULL;
+}
+
+/* Its owner may be about to write to it. */
+START_TEST(a_closed_number_is_no_other_drafts_for_a_moment)
+{
+    pthread_t thread;
+    UNIT_NEEDS_PRIVATE();
+    make_tier(1000, 1000, true);
+    rlim_t old = set_descriptors(1024);
+    struct stk_entry_draft first = begin("first"), next = begin("next");
+    struct watched_number watched = {.number = first.fd};
+    close(first.fd);
+    ck_assert_int_eq(pthread_create(&thread, NULL, watch_number, &watched), 0);
+    for (int i = 0; i < 100000; i++) {
+        struct stk_entry_draft moved = next;
+        moved.fd = dup(next.fd);
+        moved.own = false;
+        ck_assert_int_eq(stk_entry_move_up(&moved), 0);
+        stk_entry_close(&moved);
+    }
+    atomic_store(&watched.over, true);
+    pthread_join(thread, NULL);
+    ck_assert(!atomic_load(&watched.used));
+    stk_entry_discard(&next);
+    stk_entry_discard(&first);
+    set_descriptors(old);
+}
+END_TEST
+
 START_TEST(no_room_for_a_draft)
 {
     UNIT_NEEDS_PRIVATE();
@@ -285,6 +352,7 @@ START_TEST(no_room_for_a_draft)
     make_tier(1000, 1000, true);
     unit_mount_tmpfs(tier.home, "size=64k,mode=700");
     unit_mount_tmpfs(unit_directory("home/fill"), "size=64k,mode=700");
+    make_folders();
     ck_assert_int_eq(stk_entry_begin(&draft, tier.home, 1 << 20), -ENOSPC);
     ck_assert_int_eq(stk_entry_begin(&draft, tier.home, 4096), 0);
     ck_assert_int_eq(stk_entry_begin(&draft, unit_path("none"), 4096), -ENOENT);
@@ -316,9 +384,11 @@ Suite *suite_entry(void)
     tcase_add_test(publish, directories_take_blocks_on_disks);
     tcase_add_test(publish, no_budget_for_directories);
     tcase_add_test(publish, what_is_there_stays);
+    tcase_add_test(publish, the_folder_of_a_name);
     tcase_add_test(publish, discards);
     tcase_add_test(publish, numbers_are_out_of_the_way);
     tcase_add_test(publish, a_closed_number_is_not_the_next_drafts);
+    tcase_add_test(publish, a_closed_number_is_no_other_drafts_for_a_moment);
     tcase_add_test(publish, no_room_for_a_draft);
     return suite;
 }

@@ -729,8 +729,8 @@ struct late_publisher {
 static void *publish_late(void *context)
 {
     struct late_publisher *late = context;
-    int64_t inodes = 1, blocks;
-    while (inodes < 2 && !atomic_load(&late->over)) {
+    int64_t inodes, blocks = 0;
+    while (blocks == 0 && !atomic_load(&late->over)) {
         stk_ledger_walk(late->drafts, 0, NULL, &blocks, &inodes);
     }
     return rename(late->aside, late->entry) == 0 ? NULL : context;

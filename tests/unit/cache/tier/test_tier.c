@@ -16,6 +16,8 @@
 #include "tests/unit/cache/recount.h"
 
 #define MIB (INT64_C(1) << 20)
+#define EMPTY_INODES                                                                               \
+    (4 + STK_TIER_DRAFT_FOLDERS) /* a home: itself, tree, fill and its folders, account */
 
 static const struct {
     const char *value;
@@ -108,6 +110,9 @@ START_TEST(attaches)
     ck_assert_int_eq(atomic_load(&tier.shared->budget.blocks), 5 * MIB / 512);
     ck_assert_uint_eq(unit_stat(unit_join(home, "tree")).st_mode, S_IFDIR | 0700);
     ck_assert_uint_eq(unit_stat(unit_join(home, "fill")).st_mode, S_IFDIR | 0700);
+    ck_assert_uint_eq(unit_stat(unit_join(home, "fill/0")).st_mode, S_IFDIR | 0700);
+    ck_assert_uint_eq(unit_stat(unit_join(home, "fill/7")).st_mode, S_IFDIR | 0700);
+    ck_assert(!unit_exists(unit_join(home, "fill/8")));
     /* Another process's budget stays until it is set anew. */
     ck_assert_int_eq(attach("/dev/shm", 9 * MIB, &again), 0);
     ck_assert_ptr_eq(again.shared, tier.shared);
@@ -237,7 +242,7 @@ START_TEST(counts_what_is_there)
     int64_t blocks, inodes;
     ck_assert_int_eq(attach("/dev/shm", 5 * MIB, &tier), 0);
     int64_t empty_inodes = atomic_load(&tier.shared->budget.used_inodes);
-    ck_assert_int_eq(empty_inodes, 4); /* itself, tree, fill, account */
+    ck_assert_int_eq(empty_inodes, EMPTY_INODES);
     unit_write(unit_join(tier.home, "tree/a"), data, sizeof data);
     ck_assert_int_eq(mkdir(unit_join(tier.home, "tree/d"), 0700), 0);
     unit_write(unit_join(tier.home, "tree/d/b"), data, 1);
@@ -348,7 +353,7 @@ START_TEST(counting_corrects_both_ways)
     uint32_t generation = atomic_load(&budget->generation);
     ck_assert_int_eq(unit_recount(&tier), 0);
     ck_assert_int_eq(atomic_load(&budget->used_blocks), used);
-    ck_assert_int_eq(atomic_load(&budget->used_inodes), 4);
+    ck_assert_int_eq(atomic_load(&budget->used_inodes), EMPTY_INODES);
     ck_assert_uint_ne(atomic_load(&budget->generation), generation);
     unit_write(unit_join(tier.home, "tree/unseen"), data, sizeof data);
     ck_assert_int_eq(unit_recount(&tier), 0);
@@ -439,7 +444,7 @@ START_TEST(what_a_catalogue_leaves_is_known_to_the_next)
     ck_assert_int_eq(stk_tier_announce(one.shared, true), 0);
     attach_other(&other, unit_path("disk"), &two);
     ck_assert_int_eq(atomic_load(&two.shared->budget.used_blocks), used + 1000);
-    ck_assert_int_eq(atomic_load(&two.shared->budget.used_inodes), 4 + 5);
+    ck_assert_int_eq(atomic_load(&two.shared->budget.used_inodes), EMPTY_INODES + 5);
 }
 END_TEST
 
