@@ -45,6 +45,10 @@ struct places {
     double dx[CHUNK], dy[CHUNK];
 };
 
+/* Makes four pixels from the at-th on by the bilinear filter, or returns false. */
+INNER bool make_four(uint8_t *out, const struct stk_warp *warp, const struct places *places,
+                     int32_t at);
+
 /* Finds the places of `count` pixels from the first on. Returns false if one is no number. */
 INNER bool find_by(struct places *out, const struct stk_warp *warp, double down, int32_t first,
                    int32_t count, bool has_perspective)
@@ -72,10 +76,29 @@ INNER bool find_by(struct places *out, const struct stk_warp *warp, double down,
     return unordered == 0;
 }
 
+/* Returns true if all places of a row have one dy. */
+INNER bool has_rows(const struct stk_warp *warp)
+{
+    return !warp->has_perspective && warp->factors[3] == 0;
+}
+
+/* Returns true if each dx is 0. */
+INNER bool has_columns(const struct stk_warp *warp)
+{
+    const double *c = warp->factors;
+    return !warp->has_perspective && c[0] == 1 && c[1] == 0 && c[2] == 0;
+}
+
 INNER void make_pixels(uint8_t *out, const struct stk_warp *warp, const struct places *places,
                        int32_t count, bool is_bicubic)
 {
+    bool by_four = !is_bicubic && (has_rows(warp) || has_columns(warp));
     for (int32_t i = 0; i < count; i++, out += 4) {
+        if (by_four && i + 4 <= count && make_four(out, warp, places, i)) {
+            i += 3;
+            out += 12;
+            continue;
+        }
         struct place at = {warp, places->x[i], places->y[i], places->dx[i], places->dy[i]};
         if (!places->is_inside[i]) {
             if (warp->clears) {

@@ -14,6 +14,13 @@ INNER void find_columns(struct columns *out, const struct place *at, int32_t fir
     }
 }
 
+INNER bool make_four(uint8_t *out, const struct stk_warp *warp, const struct places *places,
+                     int32_t at)
+{
+    (void)out, (void)warp, (void)places, (void)at;
+    return false;
+}
+
 INNER void make_bilinear(uint8_t *out, const struct place *at)
 {
     const uint8_t *const rows[2] = {row_at(at, 0), row_at(at, 1)};

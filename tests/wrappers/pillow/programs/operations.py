@@ -50,7 +50,9 @@ def factors(dice):
             dice.gauss(0, 20), dice.gauss(0, 0.005), dice.gauss(0, 0.005))
     odd = [(1, 0, 0, 0, 1, 0), (0,) * 8, (1, 0, 0, 0, 1, 0, -0.1, 0), (1e9, 0, 0, 0, 1, 0, 0, 0), (0.5,) * 8, [1, 0, 0.5, 0, 1, 0.5],
            (1.0, 0.0, -0.5, 0.0, 1.0, -0.5), ("a",) * 8, (1, 0), None]
-    return near if dice.random() < 0.8 else dice.choice(odd)
+    straight = (dice.choice([1, 1, 0.7]), dice.choice([0, 0, 0.3, 1e-9]), dice.choice([0, 0, -10, 9.5, 1e-12]),
+                dice.choice([0, 0, 0.3, 0.5]), dice.choice([1, 1, 0.5]), dice.choice([0, 0, 0.3, 0.25, -7]), 0, 0)
+    return dice.choice([near] * 3 + [straight] * 4 + odd[:2] + [dice.choice(odd)])
 
 
 def fill(dice):
