@@ -1,8 +1,10 @@
 """The numbers that are drawn here are those of torch's generator."""
 
+import importlib
 import math
 import random
 
+import numpy
 import pytest
 import torch
 from PIL import Image
@@ -10,7 +12,7 @@ from torchvision import transforms as T
 
 from slices import ALL
 from stoker._pipeline import lazy_images, rng, steps
-from stoker._torchvision import replaced
+from stoker._torchvision import choices, replaced
 
 COUNT = 20000 if ALL else 2000
 
@@ -106,3 +108,57 @@ def test_a_default_device():
         assert replaced._region(Image.new("L", (500, 375)), (0.08, 1.0), (3 / 4, 4 / 3)) is None
     finally:
         torch.set_default_device(None)
+
+
+# ---- automatic augmentations ----
+
+def trivially(module, augmentation, image):
+    """Returns what torchvision chooses."""
+    made = []
+    apply, module._apply_op = module._apply_op, lambda *arguments, **named: made.append(arguments[1:3])
+    try:
+        T.TrivialAugmentWide.forward(augmentation, image)
+    finally:
+        module._apply_op = apply
+    return made[0]
+
+
+def test_trivial_augment():
+    module = importlib.import_module("torchvision.transforms.autoaugment")
+    kind, image = T.TrivialAugmentWide, Image.new("RGB", (50, 40))
+    space = kind.__dict__["_augmentation_space"]
+    assert choices.has_names(kind.forward, choices.TRIVIAL_NAMES)
+    for augmentation in kind(), kind(7), kind(1, fill=[1, 2, 3]):
+        chosen = {same(lambda: trivially(module, augmentation, image), lambda: choices.drawn(kind, space, augmentation, image), seed)
+                  for seed in range(COUNT)}
+        assert len(chosen) >= 14
+    patched = kind()
+    patched._augmentation_space = patched._augmentation_space
+    derived = type("Derived", (kind,), {})()
+    before = torch.get_rng_state()
+    for augmentation, of, given in ((patched, space, image), (derived, space, image), (kind(True), space, image),
+                                    (kind(), None, image), (kind(), space, torch.zeros(3, 8, 8, dtype=torch.uint8))):
+        assert choices.drawn(kind, of, augmentation, given) is None
+    with torch.inference_mode():
+        assert choices.drawn(kind, space, kind(), image) is None
+    assert torch.equal(torch.get_rng_state(), before)
+
+
+def test_timms_choices(monkeypatch):
+    module = pytest.importorskip("timm.data.auto_augment")
+    kind, operation = module.RandAugment, module.AugmentOp
+    assert choices.has_names(kind.__call__, choices.TIMMS_NAMES)
+    usual = module.rand_augment_transform("rand-m9-inc1", {"translate_const": 20}).ops
+    for ops, count in ((usual, 2), (usual, 5), (usual[:1], 3), (usual[:8], 0)):
+        for seed in range(COUNT):
+            numpy.random.seed(seed)
+            expected, state = numpy.random.choice(ops, count, replace=True, p=None), numpy.random.get_state()
+            numpy.random.seed(seed)
+            chosen, others = choices.chosen(kind, operation, kind(ops, count)), numpy.random.get_state()
+            assert [id(each) for each in chosen] == [id(each) for each in expected]
+            assert state[0] == others[0] and (state[1] == others[1]).all() and state[2:] == others[2:]
+    derived, weighted = type("Derived", (kind,), {}), kind(usual, 2, [1 / len(usual)] * len(usual))
+    for augmentation in derived(usual), weighted, kind(tuple(usual)), kind([*usual, str]), kind([]), kind(usual, None):
+        assert choices.chosen(kind, operation, augmentation) is None
+    monkeypatch.setattr(numpy.random, "choice", numpy.random.RandomState(3).choice)
+    assert choices.chosen(kind, operation, kind(usual)) is None

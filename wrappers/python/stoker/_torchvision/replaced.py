@@ -16,7 +16,7 @@ from .._base.own import attempt, attempt_beside, tried
 from .._pillow import hook
 from .._pillow.plan import Plan
 from .._pipeline import box_steps, exact, lazy_tensors, pipeline, rng, steps, tensor_tail
-from . import among, arrays, boxes, colours, normalize, others, resizes, spaces, trees
+from . import among, arrays, boxes, choices, colours, normalize, others, resizes, spaces, trees
 from .._pipeline.exact import F, T
 
 SWITCH = "STOKER_TORCHVISION"
@@ -76,6 +76,15 @@ def install_timm():
         tensor_tail.know_timm(kind)
 
 
+def install_timms_choices():
+    """Called once timm.data.auto_augment has been imported."""
+    module = sys.modules["timm.data.auto_augment"]
+    kind, operation = (getattr(module, name, None) for name in ("RandAugment", "AugmentOp"))
+    plain = getattr(kind, "__call__", None)
+    if is_wanted() and operation is not None and choices.has_names(plain, choices.TIMMS_NAMES) and module.np is choices.numpy:
+        kind.__call__ = functools.wraps(plain)(_choosing(kind, operation, plain))
+
+
 def install_loader():
     """Called once torchvision.datasets.folder has been imported."""
     if is_wanted() and "pil_loader" not in PLAIN:
@@ -99,6 +108,8 @@ def install_spaces():
         kind = getattr(module, name, None)
         if is_wanted() and kind is not None and spaces.NAME in kind.__dict__ and name not in PLAIN:
             _replace(kind, spaces.NAME, spaces.remembering(kind, kind.__dict__[spaces.NAME]), name)
+            if name == "TrivialAugmentWide" and choices.has_names(kind.forward, choices.TRIVIAL_NAMES):
+                _replace(kind, "forward", _trivial(module, kind, kind.__dict__[spaces.NAME]), "trivial")
 
 
 def _replace(owner, name, new, key=None):
@@ -178,6 +189,28 @@ def _to_grayscale(img, num_output_channels):
 def _jitter(self, img):
     result = rng.as_one(colours.jittered, self, img) if attempt(colours.can_jitter, self, img) else None
     return PLAIN["jitter"](self, img) if result is None else result
+
+
+# ---- automatic augmentations ----
+
+def _trivial(module, kind, space):
+    def forward(self, img):
+        found = attempt(choices.drawn, kind, space, self, img)
+        if found is None:
+            return PLAIN["trivial"](self, img)
+        return module._apply_op(img, *found, interpolation=self.interpolation, fill=self.fill)
+    return forward
+
+
+def _choosing(kind, operation, plain):
+    def choosing(self, img):
+        ops = attempt(choices.chosen, kind, operation, self)
+        if ops is None:
+            return plain(self, img)
+        for op in ops:
+            img = op(img)
+        return img
+    return choosing
 
 
 # ---- RandomResizedCrop ----

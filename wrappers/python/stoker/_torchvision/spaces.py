@@ -31,7 +31,7 @@ def remembering(kind, plain):
 
 def _key(kind, augmentation, arguments, named):
     """Returns the key of a result that is always the same, or None."""
-    usual = type(augmentation) is kind and not named and _are_sizes(arguments) and _is_usual()
+    usual = type(augmentation) is kind and not named and _are_sizes(arguments) and is_usual()
     return (kind, arguments) if usual else None
 
 
@@ -41,5 +41,6 @@ def _are_sizes(arguments):
     return 0 < len(arguments) < 3 and type(size) is tuple and all(type(each) is int for each in (arguments[0], *size))
 
 
-def _is_usual():
+def is_usual():
+    """Returns true if no mode changes the tensors or the draws."""
     return rng.can_draw() and not is_inference_mode_enabled()

@@ -17,6 +17,7 @@ if os.environ.get("STOKER_DECODE") != "off":
                        "torchvision.datasets.cifar": ("_torchvision.replaced", "install_arrays"),
                        "torchvision.transforms.autoaugment": ("_torchvision.replaced", "install_spaces"),
                        "timm.data.transforms": ("_torchvision.replaced", "install_timm"),
+                       "timm.data.auto_augment": ("_torchvision.replaced", "install_timms_choices"),
                        "transformers.image_processing_backends": ("_transformers.processors", "install"),
                        "torchvision.io.image": ("_decoders.torchvision_io", "install"),
                        "cv2": ("_decoders.opencv", "install")})
