@@ -9,6 +9,7 @@ import random
 import sys
 import tempfile
 
+import numpy
 import saying
 import torch
 from PIL import Image, ImageFilter, ImageOps
@@ -26,15 +27,15 @@ MEAN, STD = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
 
 
 def timms():
-    """Returns timm's transform that makes a tensor; that of a module that looks the same, where there is no timm."""
+    """Returns timm's transforms; a module with one that looks the same, where there is no timm."""
     if importlib.util.find_spec("timm") is None:
         home = tempfile.mkdtemp()
         os.makedirs(home + "/timm/data")
         with open(home + "/timm/data/transforms.py", "w") as file:
             file.write(TIMM)
         sys.path.append(home)
-    from timm.data.transforms import MaybeToTensor
-    return MaybeToTensor
+    from timm.data import transforms
+    return transforms
 
 
 class Blur:
@@ -71,7 +72,25 @@ def geometry(dice):
     size = dice.choice([24, 32, 50])
     return dice.choice([T.RandomResizedCrop(size), T.RandomResizedCrop(size, (0.05, 0.4)), T.Resize(size),
                         T.RandomCrop(40, padding=dice.choice([0, 30]), pad_if_needed=dice.random() < 0.3),
-                        T.CenterCrop(40), T.Resize((60, 50))])
+                        T.CenterCrop(40), T.Resize((60, 50)), *timms_geometry(dice, size)])
+
+
+def timms_geometry(dice, size):
+    kind = getattr(timm, "RandomResizedCropAndInterpolation", None)
+    if kind is None:
+        return []
+    return [kind(size if dice.random() < 0.5 else (size, 30), scale=dice.choice([(0.08, 1.0), (0.9, 3.0), (0.0001, 0.001)]),
+                 ratio=dice.choice([(3 / 4, 4 / 3), (0.2, 0.3), (1, 1)]),
+                 interpolation=dice.choice(["random", "bilinear", "bicubic", "nearest"]))] * 4
+
+
+def timms_colours(dice):
+    """timm's RandAugment, with the crop that its functions make of these options."""
+    if not hasattr(timm, "RandomResizedCropAndInterpolation"):
+        return []
+    from timm.data.auto_augment import rand_augment_transform
+    options = dice.choice(["rand-m9-inc1", "rand-m5-n3-mstd0.5", "rand-m9-w0", "rand-m7-n1-p0.9"])
+    return [rand_augment_transform(options, {"translate_const": 20, "img_mean": (124, 116, 104)})] * 3
 
 
 def jitter(dice):
@@ -87,7 +106,8 @@ def colours(dice):
         several = torch.nn.ModuleList(each for each in several if isinstance(each, torch.nn.Module))
     return dice.choice([jitter(dice), T.RandomGrayscale(p), T.RandomApply(several, p), T.RandomApply(several, p), inner,
                         T.RandAugment(num_ops=dice.choice([1, 2, 3])), T.TrivialAugmentWide(),
-                        T.RandAugment(fill=9, interpolation=T.InterpolationMode.BILINEAR), T.AutoAugment()])
+                        T.TrivialAugmentWide(dice.choice([2, 31]), T.InterpolationMode.BILINEAR, dice.choice([None, [9, 8, 7]])),
+                        T.RandAugment(fill=9, interpolation=T.InterpolationMode.BILINEAR), T.AutoAugment(), *timms_colours(dice)])
 
 
 def end(dice, to_tensor):
@@ -120,6 +140,12 @@ def changed(dice, transform):
             each.p = 1.0
         if isinstance(each, T.ColorJitter):
             each.brightness = [0.5, 0.7]
+        if isinstance(each, T.TrivialAugmentWide):
+            each.num_magnitude_bins = 7
+        if hasattr(each, "choice_weights"):
+            each.num_layers = 1
+        if type(each).__name__ == "RandomResizedCropAndInterpolation":
+            each.size = 20, 20
 
 
 def run(seed, to_tensor):
@@ -132,7 +158,7 @@ def run(seed, to_tensor):
             seen.append(saying.outcome(lambda: shown(transform(image))))
         if dice.random() < 0.2:
             changed(dice, transform)
-    return seen, torch.rand(1).item(), random.random()
+    return seen, torch.rand(1).item(), random.random(), numpy.random.random()
 
 
 def shown(made):
@@ -140,13 +166,15 @@ def shown(made):
 
 
 def main():
-    to_tensor, outcomes = timms(), {}
+    outcomes = {}
     saying.count_tensors()
+    saying.count_crops()
     for seed in range(int(sys.argv[2]), int(sys.argv[2]) + int(sys.argv[1])):
         saying.seed(seed)
-        outcomes[seed] = saying.outcome(lambda: run(seed, to_tensor))
+        outcomes[seed] = saying.outcome(lambda: run(seed, timm.MaybeToTensor))
     print(json.dumps({"outcomes": outcomes, "counts": saying.counts()}))
 
 
 torch.set_num_threads(1)
+timm = timms()
 main()

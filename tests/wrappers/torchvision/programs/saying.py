@@ -63,12 +63,12 @@ def package():
 
 
 def counts():
-    """Returns Stoker's counters in this process, and the number of tensors that it made of images."""
+    """Returns Stoker's counters in this process, and the numbers of tensors and crops that it made of images."""
     package_ = package()
-    return {**package_.counts(), "tensors": made["tensors"]} if package_ else None
+    return {**package_.counts(), **made} if package_ else None
 
 
-made = {"tensors": 0}
+made = {"tensors": 0, "crops": 0}
 
 
 def count_tensors():
@@ -81,3 +81,16 @@ def count_tensors():
             made["tensors"] += 1
             return finished(of, tensor)
         tail.TensorTail.finished = counting
+
+
+def count_crops():
+    """To be called when torchvision has been imported: counts timm's crops that are noted."""
+    module = package() and sys.modules.get(package().__name__ + "._pipeline.timms")
+    if module is not None:
+        cropped = module.cropped
+
+        def counting(*arguments):
+            done = cropped(*arguments)
+            made["crops"] += type(done) is module.lazy_images.LazyImage
+            return done
+        module.cropped = counting

@@ -8,7 +8,7 @@ import itertools
 
 from .. import _core
 from .._base import cache
-from . import box_steps, exact, steps, tensor_tail
+from . import box_steps, exact, steps, tensor_tail, timms
 
 _MOST = 256
 
@@ -17,15 +17,17 @@ _unknown = set()  # classes whose transforms are always called as they are
 
 
 class Inspection:
-    __slots__ = ("step", "start", "link", "tensor_step", "image_step", "boxes")
+    __slots__ = ("step", "start", "link", "tensor_step", "image_step", "boxes", "filters")
 
-    def __init__(self, step=None, start=None, link=None, tensor_step=None, image_step=None, boxes=None):
+    def __init__(self, step=None, start=None, link=None, tensor_step=None, image_step=None, boxes=None,
+                 filters=None):
         self.step = step  # the tuple for core/steps (steps.py)
         self.tensor_step = tensor_step  # the same for a tensor of bytes of torch's own class,
         self.image_step = image_step  # and for one of another class
         self.start = start  # the key of a chain that begins with it (tensor_tail.py)
         self.link = link  # the key of a further transform in a chain
         self.boxes = boxes  # what it does with boxes (box_steps.py)
+        self.filters = filters  # of timm's crops (timms.py)
 
 
 NOTHING = Inspection()
@@ -63,7 +65,7 @@ def first_lasting(transforms):
 
 def _inspect(transform):
     kind = type(transform)
-    if not steps.knows(kind) and not tensor_tail.knows(kind) and not box_steps.knows(kind):
+    if not any(each.knows(kind) for each in (steps, tensor_tail, box_steps, timms)):
         _unknown.add(kind)
         return NOTHING
     seen = exact.seen(transform)  # first: another thread may change the transform meanwhile
@@ -71,7 +73,7 @@ def _inspect(transform):
         return NOTHING
     step = steps.step_of(transform)
     each = Inspection(step, *tensor_tail.keys_of(transform), *steps.tensor_steps_of(transform, step),
-                      box_steps.of(transform))
+                      box_steps.of(transform), timms.filters_of(transform))
     if seen is not None:
         cache.put(_known, id(transform), (seen, each), _MOST)
     return each

@@ -70,6 +70,17 @@ class LazyImage:
                 self._do(rest, steps[at - 1])
         return at
 
+    def region(self, box, size, filter):
+        """Notes a box and its resize to (width, height). Returns this image, or None if they do not fit into the plan."""
+        plan = self._plan.cropped(box)
+        if plan.size != size:
+            if plan.filter or plan.flip:
+                return None
+            plan = plan.resized(size, filter)
+        self._changes()
+        self._plan = plan
+        return self
+
     def _do(self, rest, step):
         """Does what a step has left (_core.note), on pixels."""
         if len(rest) == 4:

@@ -12,7 +12,7 @@ import torch
 
 from .._base import cache
 from .._base.own import attempt
-from . import lazy_images, lazy_tensors, rng, tensor_tail
+from . import lazy_images, lazy_tensors, rng, tensor_tail, timms
 from .calls import called
 from .exact import functions_are_own
 from .inspection import NOTHING, inspect, is_unknown
@@ -61,6 +61,11 @@ def _noted(transforms, at, image, end, is_kept):
             noted = image.note(_steps(found[at:], image.step)) if isinstance(image, LazyImage) else 0
             if noted:
                 at += noted
+                continue
+        elif each.filters is not None:
+            done = timms.cropped(transforms[at], each.filters, image)
+            if done is not None:
+                image, at = done, at + 1
                 continue
         elif each.start is not None or each.link is not None:
             done = _end(transforms, found, at, image, end, is_kept)

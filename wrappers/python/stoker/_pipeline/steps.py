@@ -56,7 +56,7 @@ def _unknown(transform):
 
 # ---- what the transforms have in common ----
 
-def _height_width(size):
+def height_width(size):
     """Returns (height, width) of a size of two numbers, or None."""
     if type(size) in (tuple, list) and len(size) == 2 and all(
             type(each) is int and each > 0 for each in size):
@@ -68,7 +68,11 @@ def _filter(transform):
     """Returns Pillow's number of the interpolation if its resize is known to give Pillow's bytes, else 0."""
     if getattr(transform, "antialias", None) is False:  # torchvision warns
         return 0
-    mode = transform.interpolation
+    return filter_of(transform.interpolation)
+
+
+def filter_of(mode):
+    """Returns Pillow's number of an interpolation if its resize is known to give Pillow's bytes, else 0."""
     if type(mode) is str:
         mode = next((each for each in T.InterpolationMode if each.value == mode), None)
     number = F.pil_modes_mapping.get(mode, 0) if type(mode) is T.InterpolationMode else 0
@@ -81,7 +85,7 @@ def _wanted(size):
         size = size[0]
     if type(size) is int:
         return size if size > 0 else None
-    return _height_width(size)
+    return height_width(size)
 
 
 # ---- steps ----
@@ -100,7 +104,7 @@ def _resize(transform):
 
 
 def _center_crop(transform):
-    size = _height_width(transform.size)
+    size = height_width(transform.size)
     return size and (_core.STEP_CENTER_CROP, 0, *size, _NO_VALUES)
 
 
@@ -111,7 +115,7 @@ def region(scale, ratio, log_ratio, size=(0, 0), filter=0):
 
 
 def _random_resized_crop(transform):
-    filter, size = _filter(transform), _height_width(transform.size)
+    filter, size = _filter(transform), height_width(transform.size)
     if not filter or size is None or not rng.is_pair(transform.scale) or not rng.is_pair(transform.ratio):
         return None
     log_ratio = getattr(transform, "_log_ratio", None)  # v2 has it as a tensor
@@ -162,7 +166,7 @@ def _random_crop_v2(transform):
 
 
 def _crop_padded(transform, kind, padding):
-    size, fill = _height_width(transform.size), _fill(transform.fill)
+    size, fill = height_width(transform.size), _fill(transform.fill)
     edges = (0, 0, 0, 0) if padding is None else _edges(padding)
     if (size is None or edges is None or fill is None or transform.pad_if_needed
             or (any(edges) and transform.padding_mode != "constant")):

@@ -15,7 +15,7 @@ from PIL import Image
 from .._base.own import attempt, attempt_beside, tried
 from .._pillow import hook
 from .._pillow.plan import Plan
-from .._pipeline import box_steps, exact, lazy_tensors, pipeline, rng, steps, tensor_tail
+from .._pipeline import box_steps, exact, lazy_tensors, pipeline, rng, steps, tensor_tail, timms
 from . import among, arrays, boxes, choices, colours, normalize, others, resizes, spaces, trees
 from .._pipeline.exact import F, T
 
@@ -71,9 +71,11 @@ def install_v2():
 def install_timm():
     """Called once timm.data.transforms has been imported."""
     install()
-    kind = getattr(sys.modules["timm.data.transforms"], "MaybeToTensor", None)
-    if is_wanted() and isinstance(kind, type):
-        tensor_tail.know_timm(kind)
+    module = sys.modules["timm.data.transforms"]
+    for name, know in (("MaybeToTensor", tensor_tail.know_timm), ("RandomResizedCropAndInterpolation", timms.know)):
+        kind = getattr(module, name, None)
+        if is_wanted() and isinstance(kind, type):
+            know(kind)
 
 
 def install_timms_choices():
