@@ -12,7 +12,7 @@ from torchvision import transforms as T
 
 from slices import ALL
 from stoker._pipeline import lazy_images, rng, steps
-from stoker._torchvision import choices, replaced
+from stoker._torchvision import choices, colours, replaced
 
 COUNT = 20000 if ALL else 2000
 
@@ -162,3 +162,33 @@ def test_timms_choices(monkeypatch):
         assert choices.chosen(kind, operation, augmentation) is None
     monkeypatch.setattr(numpy.random, "choice", numpy.random.RandomState(3).choice)
     assert choices.chosen(kind, operation, kind(usual)) is None
+
+
+def test_jitter():
+    def theirs(*ranges):
+        order, *factors = T.ColorJitter.get_params(*ranges)
+        return order.tolist(), factors
+    assert rng.can_draw_jitters()
+    dice = random.Random(2)
+    for seed in range(COUNT):
+        least = dice.uniform(-3, 3)
+        ranges = [dice.choice([None, (0.6, 1.4), (0, 2), (-0.5, 0.5), (1 / 3, 1 / 3), (least, least + dice.random()), (9, 999999.9)])
+                  for _ in range(4)]
+        same(lambda: theirs(*ranges), lambda: rng.drawn_at_once(rng.jitter, ranges), seed)
+    assert not any(map(rng.is_range, ((2, 1), (0, math.inf), (math.nan, 1), ("0", 1), (1,), None)))
+
+
+def test_what_jitters_here(monkeypatch):
+    image, jitter = Image.new("RGB", (60, 50)), T.ColorJitter(0.4, 0, (0.5, 0.7), 0.1)
+    torch.manual_seed(1)
+    wanted = colours.drawn(jitter, image)
+    assert sorted(kind for kind, _ in wanted) == [0, 2, 3] and colours.changed(image, wanted).size == image.size
+    before = torch.get_rng_state()
+    odd = T.ColorJitter(0.4)
+    odd.brightness = [2, 1]
+    derived = type("Derived", (T.ColorJitter,), {"get_params": staticmethod(lambda *ranges: None)})(0.4)
+    for other, given in ((odd, image), (derived, image), (jitter, image.convert("L")), (jitter, torch.zeros(3, 60, 50))):
+        assert colours.drawn(other, given) is None
+    monkeypatch.setattr(torch, "randperm", lambda count: torch.arange(count))
+    assert colours.drawn(jitter, image) is None
+    assert torch.equal(torch.get_rng_state(), before)

@@ -1,5 +1,8 @@
 """torchvision's random choices: the same numbers of torch's generator, drawn without torch (core/steps)."""
 
+import functools
+import struct
+
 import torch
 
 from .. import _core
@@ -60,6 +63,68 @@ def can_draw():
     if _understood is None:
         _understood = _are_understood()
     return _understood
+
+
+def drawn_at_once(draw, *arguments):
+    """Returns draw(next_words, arguments): next_words(count) returns words of the generator, which has its new state in the
+    end. After an error it has its former one."""
+    generator = torch._C.default_generator
+    state = generator.get_state()
+    memory = memory_of(state)
+    result = draw(lambda count: _core.words(count, memory), *arguments)
+    generator.set_state(state)
+    return result
+
+
+# ---- ColorJitter's numbers ----
+
+_FLOAT = struct.Struct("f")
+
+
+def _single(value):
+    return _FLOAT.unpack(_FLOAT.pack(value))[0]
+
+
+def jitter(next_words, ranges):
+    """Returns (the order of torch.randperm(4), what uniform_() makes of each range or None)."""
+    order, factors = [0, 1, 2, 3], [None] * len(ranges)
+    words = next_words(7 - ranges.count(None))
+    for i in range(3):
+        at = i + words[i] % (4 - i)
+        order[i], order[at] = order[at], order[i]
+    used = 3
+    for kind, each in enumerate(ranges):
+        if each is not None:
+            least, most = _single(each[0]), _single(each[1])
+            factors[kind] = _single(least + words[used] % 2**24 / 2**24 * _single(most - least))
+            used += 1
+    return order, factors
+
+
+def is_range(values):
+    """Returns true for two plain numbers between which uniform_() draws."""
+    return is_pair(values) and -1e6 < values[0] <= values[1] < 1e6
+
+
+def can_draw_jitters():
+    """Returns true if ColorJitter's numbers are drawn here."""
+    return can_draw() and _jitters_are_understood()
+
+
+@functools.cache
+def _jitters_are_understood():
+    """Returns true if torch draws as jitter() does."""
+    generator = torch.Generator().manual_seed(21)
+    state = generator.get_state()
+    memory = memory_of(state)
+    ranges = (0.6, 1.4), None, (0.0, 1.9), (-0.5, 0.1)
+    for _ in range(100):
+        order = torch.randperm(4, generator=generator, device="cpu").tolist()
+        factors = [each and torch.empty(1, dtype=torch.float32, device="cpu").uniform_(*each, generator=generator).item()
+                   for each in ranges]
+        if jitter(lambda count: _core.words(count, memory), ranges) != (order, factors):
+            return False
+    return torch.equal(state, generator.get_state())
 
 
 def is_pair(values):

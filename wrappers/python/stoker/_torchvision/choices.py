@@ -3,9 +3,7 @@
 import functools
 
 import numpy
-import torch
 
-from .. import _core
 from .._base import cache
 from .._pipeline import exact, rng
 from .._pipeline.tensor_tail import is_pillows
@@ -34,24 +32,21 @@ def drawn(kind, space, augmentation, image):
             or type(bins) is not int or not is_pillows(image) or not spaces.is_usual() or not exact.functions_are_own()):
         return None
     table = _tables.get((kind, bins)) or cache.put(_tables, (kind, bins), _table(augmentation, bins))
-    state = torch._C.default_generator.get_state()
-    memory = rng.memory_of(state)
-    name, magnitudes, has_sign = table[_below(len(table), memory)]
-    magnitude = 0.0 if magnitudes is None else magnitudes[_below(len(magnitudes), memory)]
-    if has_sign and _below(2, memory):
+    return rng.drawn_at_once(_chosen, table)
+
+
+def _chosen(next_words, table):
+    """Each word is a number below a limit as torch.randint(limit, (1,)) draws it."""
+    name, magnitudes, has_sign = table[next_words(1)[0] % len(table)]
+    magnitude = 0.0 if magnitudes is None else magnitudes[next_words(1)[0] % len(magnitudes)]
+    if has_sign and next_words(1)[0] % 2:
         magnitude *= -1.0
-    torch._C.default_generator.set_state(state)
     return name, magnitude
 
 
 def _table(augmentation, bins):
     return tuple((name, [float(each) for each in magnitudes.tolist()] if magnitudes.ndim > 0 else None, has_sign)
                  for name, (magnitudes, has_sign) in augmentation._augmentation_space(bins).items())
-
-
-def _below(limit, memory):
-    """Draws a number as torch.randint(limit, (1,)) does."""
-    return _core.words(1, memory)[0] % limit
 
 
 # ---- timm's RandAugment ----

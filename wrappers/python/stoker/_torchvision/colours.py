@@ -12,7 +12,7 @@ from PIL import Image
 
 from .._pillow import check, operate, operations, versions
 from .._proof import answers
-from .._pipeline import exact
+from .._pipeline import exact, rng
 from .._pipeline.exact import F
 from .._pipeline.tensor_tail import is_pillows
 
@@ -55,24 +55,24 @@ def grey(image, channels):
 
 # ---- ColorJitter ----
 
-def can_jitter(jitter, image):
-    """Returns true if ColorJitter may be done here, before it draws."""
-    return _is_fit(image) and exact.is_bare(jitter) and proven().issuperset(FUNCTIONS)
+def drawn(jitter, image):
+    """Draws ColorJitter's numbers for an image. Returns [(kind, factor)] in their order, or None: nothing is drawn then."""
+    if not _is_fit(image) or not exact.is_bare(jitter) or not proven().issuperset(FUNCTIONS) or not rng.can_draw_jitters():
+        return None
+    ranges = jitter.brightness, jitter.contrast, jitter.saturation, jitter.hue
+    if not all(each is None or rng.is_range(each) for each in ranges):
+        return None
+    order, factors = rng.drawn_at_once(rng.jitter, ranges)
+    return [(kind, factors[kind]) for kind in order if factors[kind] is not None]
 
 
-def jittered(jitter, image):
-    """Draws ColorJitter's numbers. Returns its new image."""
-    order, *factors = jitter.get_params(jitter.brightness, jitter.contrast, jitter.saturation, jitter.hue)
-    wanted = [(kind, factors[kind]) for kind in order.tolist() if factors[kind] is not None]
+def changed(image, wanted):
+    """Returns the image after the wanted changes, or None if torchvision is to make them."""
     changes = [_changes(*each) for each in wanted]
-    if wanted and None not in changes:
-        hands_on = all(kind == operate.SATURATION for kind, _ in wanted)
-        new = operations.recoloured(image, tuple(number for each in changes for number in each), hands_on)
-        if new is not None:
-            return new
-    for kind, factor in wanted:
-        image = getattr(F, FUNCTIONS[kind])(image, factor)
-    return image
+    if not wanted or None in changes:
+        return None
+    hands_on = all(kind == operate.SATURATION for kind, _ in wanted)
+    return operations.recoloured(image, tuple(number for each in changes for number in each), hands_on)
 
 
 # ---- comparing ----

@@ -189,8 +189,15 @@ def _to_grayscale(img, num_output_channels):
 
 
 def _jitter(self, img):
-    result = rng.as_one(colours.jittered, self, img) if attempt(colours.can_jitter, self, img) else None
-    return PLAIN["jitter"](self, img) if result is None else result
+    wanted = attempt(colours.drawn, self, img)
+    if wanted is None:
+        return PLAIN["jitter"](self, img)
+    new = attempt(colours.changed, img, wanted)
+    if new is None:
+        new = img
+        for kind, factor in wanted:
+            new = getattr(F, colours.FUNCTIONS[kind])(new, factor)
+    return new
 
 
 # ---- automatic augmentations ----
