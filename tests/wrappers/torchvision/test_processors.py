@@ -21,6 +21,7 @@ def test_random_processors(tell):
                  if each != hooked["outcomes"][case]]
     assert not different, "\n".join(different[:20]) + f"\n{len(different)} differences"
     assert plain["served"] == 0 and hooked["served"] > count / 20 and hooked["stacked"] > count / 50
+    assert hooked["remembered"] > 5
     record("transformers", "random image processors", transformers.__version__, f"{count} cases", "same")
 
 

@@ -11,6 +11,7 @@ import sys
 import numpy
 import saying
 import torch
+from huggingface_hub import dataclasses
 from PIL import Image
 from transformers.feature_extraction_utils import BatchFeature
 from transformers.image_processing_backends import PilBackend, TorchvisionBackend
@@ -83,7 +84,10 @@ def call(choose):
     values = {"return_tensors": lambda: choose.choice(("pt", "np")), "size": lambda: choose.choice(WANTED),
               "do_resize": lambda: choose.random() < .5, "do_normalize": lambda: False, "device": lambda: "cpu",
               "input_data_format": lambda: choose.choice(("channels_first", "channels_last"))}
-    return {name: value() for name, value in values.items() if choose.random() < (.7 if name == "return_tensors" else .1)}
+    given = {name: value() for name, value in values.items() if choose.random() < (.7 if name == "return_tensors" else .1)}
+    if choose.random() < .1:
+        given[choose.choice(("do_rescale", "return_tensors", "resample", "another"))] = choose.choice((1, True, "yes", None, [2]))
+    return given
 
 
 @contextlib.contextmanager
@@ -123,6 +127,19 @@ def whole(values):
     return type(values).__name__, *((values.stride(), values.is_inference()) if isinstance(values, torch.Tensor) else ())
 
 
+def with_another_validator():
+    """Calls a processor with arguments that were valid before the program replaced a function."""
+    def refuse(name, value, expected_type):
+        raise TypeError(name)
+    processor, image = ViTImageProcessor(), Image.new("RGB", (50, 40))
+    processor(image, return_tensors="pt")
+    plain, dataclasses.type_validator = dataclasses.type_validator, refuse
+    try:
+        return saying.outcome(lambda: processor(image, return_tensors="pt")["pixel_values"])
+    finally:
+        dataclasses.type_validator = plain
+
+
 def seen(value):
     """Returns what an outcome shows of an array or a tensor."""
     if not isinstance(value, numpy.ndarray) or value.dtype == object:
@@ -147,7 +164,11 @@ def count_served():
 def main():
     count_served()
     first, count = int(sys.argv[2]), int(sys.argv[1])
-    print(json.dumps({"outcomes": {case: outcome(case) for case in range(first, first + count)}, **served}))
+    outcomes = {case: outcome(case) for case in range(first, first + count)}
+    outcomes["another validator"] = with_another_validator()
+    package = saying.package()
+    module = package and sys.modules.get(package.__name__ + "._transformers.arguments")
+    print(json.dumps({"outcomes": outcomes, **served, "remembered": len(module._valid) if module else 0}))
 
 
 main()

@@ -15,7 +15,7 @@ from .._pillow import check
 from .._pillow.plan import FILTERS
 from .._pipeline import exact, rng, tensor_resize, tensor_tail
 from .._torchvision.replaced import is_wanted
-from . import backends, proof, values
+from . import arguments, backends, proof, values
 
 _ENTRY = "_preprocess_image_like_inputs"
 _DONE = {"do_resize": False, "do_center_crop": False}
@@ -143,3 +143,4 @@ def install():
     _watched += _feature, tuple(part for name in _OF_RESULTS for part in (name, getattr(_feature, name)))
     _backends[:] = torchs, pillows
     setattr(module.BaseImageProcessor, _ENTRY, functools.wraps(_plain)(_preprocess))
+    arguments.install(sys.modules["transformers.image_processing_utils"])
