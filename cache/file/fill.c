@@ -6,7 +6,6 @@
 
 #include <fcntl.h>
 #include <string.h>
-#include <sys/sysmacros.h>
 
 #include "base/sys.h"
 #include "cache/cache.h"
@@ -435,13 +434,9 @@ static bool begin_build(struct stk_fill *fill, struct stk_outcome *outcome)
 
 /* Returns true if the path leads to this file. Another thread may have closed the program's number
  * since its open, and the number may be another file's. A server would be asked once more. */
-static bool is_of_path(const struct stk_place *place, const struct stk_identity *identity)
+static bool is_of_path(const struct stk_place *place, const struct stk_origin *origin)
 {
-    struct statx answer;
-    return !stk_root_is_local(place->root) ||
-           (stk_sys_statx(place->dirfd, place->path, AT_STATX_DONT_SYNC, STATX_INO, &answer) == 0 &&
-            answer.stx_ino == identity->ino &&
-            makedev(answer.stx_dev_major, answer.stx_dev_minor) == identity->dev);
+    return !stk_root_is_local(place->root) || stk_origin_is_at(origin, place->dirfd, place->path);
 }
 
 /*
@@ -458,7 +453,8 @@ bool stk_cache_fill(struct stk_cache *cache, const struct stk_place *place, int 
         return false;
     }
     outcome->size = identity.size;
-    if (!stk_freshness_is_in_place(cache, place, &identity) || !is_of_path(place, &identity)) {
+    const struct stk_origin origin = {.fd = origin_fd, .dev = identity.dev, .ino = identity.ino};
+    if (!stk_freshness_is_in_place(cache, place, &identity) || !is_of_path(place, &origin)) {
         outcome->why = STK_BYPASS_CHANGED;
         return false;
     }
@@ -467,7 +463,7 @@ bool stk_cache_fill(struct stk_cache *cache, const struct stk_place *place, int 
     }
     outcome->record = stk_versions_remember(cache, place, &identity);
     struct stk_fill fill = fill_of(cache, place, outcome->record, &identity, entry);
-    fill.origin = (struct stk_origin){.fd = origin_fd, .dev = identity.dev, .ino = identity.ino};
+    fill.origin = origin;
     fill.opened_ns = opened_ns;
     if (fill.record == NULL || !begin_build(&fill, outcome)) {
         return false;

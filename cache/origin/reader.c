@@ -13,14 +13,19 @@
 #define PAGE_BYTES   4096 /* there are larger ones */
 #define MAPPED_PAGES 1024
 
+bool stk_origin_is_at(const struct stk_origin *origin, int dirfd, const char *path)
+{
+    struct statx answer;
+    const int flags = AT_EMPTY_PATH | AT_STATX_DONT_SYNC;
+    return stk_sys_statx(dirfd, path, flags, STATX_INO, &answer) == 0 &&
+           answer.stx_ino == origin->ino &&
+           makedev(answer.stx_dev_major, answer.stx_dev_minor) == origin->dev;
+}
+
 /* Asks no server. */
 static bool is_held(const struct stk_origin *origin)
 {
-    struct statx answer;
-    return stk_sys_statx(origin->fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_INO, &answer) ==
-               0 &&
-           answer.stx_ino == origin->ino &&
-           makedev(answer.stx_dev_major, answer.stx_dev_minor) == origin->dev;
+    return stk_origin_is_at(origin, origin->fd, "");
 }
 
 void stk_origin_take(struct stk_origin *origin, const struct stk_root *root)

@@ -29,6 +29,10 @@ struct stk_origin {
 void stk_origin_take(struct stk_origin *origin, const struct stk_root *root);
 void stk_origin_release(struct stk_origin *origin, const struct stk_origin *theirs);
 
+/* Returns true if a path leads to this file, as far as this client knows. An empty path asks about
+ * the descriptor `dirfd`. */
+bool stk_origin_is_at(const struct stk_origin *origin, int dirfd, const char *path);
+
 /* Reads up to so many bytes. Returns -EBADF if the number belongs to another file by now. A direct
  * read that fails is made again by the pages. */
 ssize_t stk_origin_read(const struct stk_origin *origin, char *buffer, size_t bytes, off_t offset);
