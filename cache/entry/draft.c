@@ -116,16 +116,15 @@ void stk_entry_folder(const char *name, char out[STK_ENTRY_FOLDER_BYTES])
     out[sizeof "/fill/" - 1] = (char)('0' + last % STK_TIER_DRAFT_FOLDERS);
 }
 
-static bool name_draft(struct stk_entry_draft *draft, const char *home)
+/* Gives the draft its path. There is room for all numbers. */
+static void name_draft(struct stk_entry_draft *draft, const char *home)
 {
     char name[64], folder[STK_ENTRY_FOLDER_BYTES];
-    if (!stk_text_print(name, sizeof name, "%lu-%lu.%016lx", stk_samples_namespace(),
-                        (uint64_t)stk_sys_getpid(),
-                        (uint64_t)stk_clock_boottime_ns() ^ (uint64_t)(uintptr_t)draft)) {
-        return false;
-    }
+    stk_text_print(name, sizeof name, "%lu-%lu.%016lx", stk_samples_namespace(),
+                   (uint64_t)stk_sys_getpid(),
+                   (uint64_t)stk_clock_boottime_ns() ^ (uint64_t)(uintptr_t)draft);
     stk_entry_folder(name, folder);
-    return stk_text_print(draft->path, sizeof draft->path, "%s%s%s", home, folder, name);
+    stk_text_print(draft->path, sizeof draft->path, "%s%s%s", home, folder, name);
 }
 
 int stk_entry_begin(struct stk_entry_draft *draft, const char *home, uint64_t bytes)
@@ -133,9 +132,10 @@ int stk_entry_begin(struct stk_entry_draft *draft, const char *home, uint64_t by
     int error = stk_home_check(home);
     draft->removed = false;
     draft->own = false;
-    if (error != 0 || !name_draft(draft, home)) {
-        return error != 0 ? error : -ENAMETOOLONG;
+    if (error != 0) {
+        return error;
     }
+    name_draft(draft, home);
     draft->fd = stk_sys_openat(AT_FDCWD, draft->path,
                                O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, STK_ENTRY_MODE);
     if (draft->fd < 0) {
