@@ -11,7 +11,7 @@ from PIL import Image
 from torchvision import transforms as T
 
 from slices import ALL
-from stoker._pipeline import lazy_images, rng, steps
+from stoker._pipeline import exact, lazy_images, rng, steps
 from stoker._torchvision import choices, colours, replaced
 
 COUNT = 20000 if ALL else 2000
@@ -127,7 +127,7 @@ def test_trivial_augment():
     module = importlib.import_module("torchvision.transforms.autoaugment")
     kind, image = T.TrivialAugmentWide, Image.new("RGB", (50, 40))
     space = kind.__dict__["_augmentation_space"]
-    assert choices.has_names(kind.forward, choices.TRIVIAL_NAMES)
+    assert exact.has_names(kind.forward, choices.TRIVIAL_NAMES)
     for augmentation in kind(), kind(7), kind(1, fill=[1, 2, 3]):
         chosen = {same(lambda: trivially(module, augmentation, image), lambda: choices.drawn(kind, space, augmentation, image), seed)
                   for seed in range(COUNT)}
@@ -147,7 +147,7 @@ def test_trivial_augment():
 def test_timms_choices(monkeypatch):
     module = pytest.importorskip("timm.data.auto_augment")
     kind, operation = module.RandAugment, module.AugmentOp
-    assert choices.has_names(kind.__call__, choices.TIMMS_NAMES)
+    assert exact.has_names(kind.__call__, choices.TIMMS_NAMES)
     usual = module.rand_augment_transform("rand-m9-inc1", {"translate_const": 20}).ops
     for ops, count in ((usual, 2), (usual, 5), (usual[:1], 3), (usual[:8], 0)):
         for seed in range(COUNT):

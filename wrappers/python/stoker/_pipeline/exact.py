@@ -104,6 +104,11 @@ def plain(function):
     return getattr(function, "__wrapped__", function)
 
 
+def has_names(function, names):
+    """Returns true if the function's code uses these names, in this order."""
+    return getattr(getattr(function, "__code__", None), "co_names", None) == names
+
+
 def trust(function):
     """Takes a function of another library's as torchvision's own."""
     _trusted.add(function.__code__)

@@ -17,7 +17,7 @@ _kinds = set()
 def know(kind):
     """Takes timm's class into account."""
     call, region = kind.__dict__.get("__call__"), getattr(kind, "get_params", None)
-    if getattr(getattr(call, "__code__", None), "co_names", None) == _NAMES and hasattr(region, "__code__"):
+    if exact.has_names(call, _NAMES) and hasattr(region, "__code__"):
         names = call.__globals__
         if names.get("F") is F and names.get("random") is random:
             exact.trust(call)

@@ -18,10 +18,6 @@ TIMMS_NAMES = "np", "random", "choice", "ops", "num_layers", "choice_weights"
 _tables = {}  # {(class, bins): ((operation, magnitudes or None, has a sign), ...)}
 
 
-def has_names(function, names):
-    return getattr(getattr(function, "__code__", None), "co_names", None) == names
-
-
 # ---- torchvision's TrivialAugmentWide ----
 
 def drawn(kind, space, augmentation, image):

@@ -83,7 +83,7 @@ def install_timms_choices():
     module = sys.modules["timm.data.auto_augment"]
     kind, operation = (getattr(module, name, None) for name in ("RandAugment", "AugmentOp"))
     plain = getattr(kind, "__call__", None)
-    if is_wanted() and operation is not None and choices.has_names(plain, choices.TIMMS_NAMES) and module.np is choices.numpy:
+    if is_wanted() and operation is not None and exact.has_names(plain, choices.TIMMS_NAMES) and module.np is choices.numpy:
         kind.__call__ = functools.wraps(plain)(_choosing(kind, operation, plain))
 
 
@@ -110,7 +110,7 @@ def install_spaces():
         kind = getattr(module, name, None)
         if is_wanted() and kind is not None and spaces.NAME in kind.__dict__ and name not in PLAIN:
             _replace(kind, spaces.NAME, spaces.remembering(kind, kind.__dict__[spaces.NAME]), name)
-            if name == "TrivialAugmentWide" and choices.has_names(kind.forward, choices.TRIVIAL_NAMES):
+            if name == "TrivialAugmentWide" and exact.has_names(kind.forward, choices.TRIVIAL_NAMES):
                 _replace(kind, "forward", _trivial(module, kind, kind.__dict__[spaces.NAME]), "trivial")
 
 

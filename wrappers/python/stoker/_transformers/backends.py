@@ -24,7 +24,6 @@ class _Backend:
         """Returns true if a processor's steps are the backend's own methods."""
         return _methods_of(type(processor)) == self.methods and processor.__dict__.keys().isdisjoint(_METHODS)
 
-
     def lazy(self, image, steps):
         """Returns the lazy image that is resized and cropped, or None."""
         lazy = self.begun(lazy_images.of_image(image))
