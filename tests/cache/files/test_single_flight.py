@@ -6,7 +6,7 @@ import pathlib
 
 import pytest
 
-from jobs import HOME, files_below, wait_for
+from jobs import drafts, wait_for
 from origin import settle
 
 PROCESSES = 32
@@ -83,7 +83,6 @@ def test_those_who_come_during_a_fill_wait_for_it(jobs, origin, scratch, as_root
     summary = scratch / "during.json"
     line = jobs.command_line(["sh", "-c", ONE_FIRST, "sh", mount / "file", source / "file"],
                              path=mount, flags=[f"--json={summary}"])
-    drafts = pathlib.Path(jobs.place.path(f"/dev/shm/{HOME}/fill"))
     seen = set()
 
     def all_were_seen_waiting():
@@ -92,12 +91,12 @@ def test_those_who_come_during_a_fill_wait_for_it(jobs, origin, scratch, as_root
 
     with origin.fs.counting() as counted, \
             jobs.started(line, {"STOKER_MAX_FILE": "64M"}) as process:
-        wait_for(lambda: files_below(drafts))
+        wait_for(lambda: drafts(jobs.place))
         origin.fs.latency_ms = 900  # it would take minutes now
         process.stdin.write("go\n")
         process.stdin.flush()
         wait_for(all_were_seen_waiting)
-        assert files_below(drafts), "the fill had ended already"
+        assert drafts(jobs.place), "the fill had ended already"
         origin.fs.latency_ms = 0
         stdout, _ = process.communicate(timeout=120)
     assert (process.returncode, stdout) == (0, "")
@@ -126,9 +125,8 @@ def test_those_of_other_pid_namespaces_wait_too(jobs, origin, scratch, as_root):
     summary = scratch / "apart.json"
     line = jobs.command_line(["sh", "-c", OTHERS_APART, "sh", mount / "file", source / "file"],
                              path=mount, flags=[f"--json={summary}"])
-    drafts = pathlib.Path(jobs.place.path(f"/dev/shm/{HOME}/fill"))
     with jobs.started(line) as process:
-        wait_for(lambda: files_below(drafts))
+        wait_for(lambda: drafts(jobs.place))
         out, _ = process.communicate("go\n", timeout=60)
     told = json.loads(summary.read_text())
     assert out == "" and (told["opens"], told["fills"], told["hits"]) == (4, 1, 3)

@@ -13,7 +13,7 @@ import subprocess
 
 import pytest
 
-from jobs import HOME, files_below, in_bytes, reading, wait_for
+from jobs import HOME, drafts, in_bytes, reading, wait_for
 from lacking import Lacking
 from origin import settle
 from usage import walk_used
@@ -51,10 +51,6 @@ def warm(jobs, *arguments, status=0, **more):
     done = jobs.stoker("warm", *arguments, **more)
     assert done.returncode == status and done.stdout == "", done.stderr
     return Warmed(done.returncode, done.stderr)
-
-
-def drafts(place):
-    return files_below(pathlib.Path(place.path(f"/dev/shm/{HOME}/fill")))
 
 
 def entries(place, tier="/dev/shm"):

@@ -10,7 +10,7 @@ import time
 
 import rounds
 from clock import Skewed
-from jobs import HOME, files_below, wait_for
+from jobs import HOME, drafts, wait_for
 from matrix import record
 from rounds import FILES
 from slices import ALL
@@ -37,10 +37,6 @@ def test_kills_at_any_moment(place, build, origin):
 
 def filler(build, origin, how="plain", seed=1):
     return [build / "tests/cache/kills/filler", how, origin.mount, FILES, seed]
-
-
-def drafts(place):
-    return files_below(pathlib.Path(place.path(f"/dev/shm/{HOME}/fill")))
 
 
 def pid_in_place(draft):

@@ -11,6 +11,7 @@ import contextlib
 import itertools
 import json
 import os
+import pathlib
 import pty
 import re
 import select
@@ -126,6 +127,11 @@ def in_bytes(text):
 
 def files_below(directory):
     return [path for path in directory.rglob("*") if path.is_file()]
+
+
+def drafts(place):
+    """Returns the drafts, and files of blocks, of the tier in the memory of a place."""
+    return files_below(pathlib.Path(place.path(f"/dev/shm/{HOME}/fill")))
 
 
 def wait_for(condition, patience_s=PATIENCE_S):
