@@ -27,6 +27,13 @@ class Foretold:
 
     def take(self, least):
         """Returns the next indices as an array.array("q"): fewer than `least` only at the end."""
+        if type(self._batches) is samplers.Permutation:
+            taken = self._batches.take(least)
+            self.is_over = len(taken) < least
+            return taken
+        return self._take_batches(least)
+
+    def _take_batches(self, least):
         taken, each = array("q"), least  # indices of a batch, so far
         while len(taken) < least and not self.is_over:
             batches = list(islice(self._batches, max(1, (least - len(taken)) // each)))

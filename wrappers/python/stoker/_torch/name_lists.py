@@ -9,6 +9,7 @@ import pathlib
 import sys
 from collections import namedtuple
 from itertools import islice
+from operator import itemgetter
 
 import torch
 
@@ -31,7 +32,7 @@ def rows_of(value, kinds="USO"):
     """Returns the Rows of a value, or None. `kinds`: those of NumPy's numbers."""
     kind, numpy = type(value), sys.modules.get("numpy")
     if kind in (list, tuple) or (kind is dict and 0 in value):
-        return Rows(len(value), lambda indices: [value[index] for index in indices])
+        return Rows(len(value), lambda indices: [*map(value.__getitem__, indices)])
     if kind is range:
         return Rows(len(value), lambda indices: [value[index] for index in indices])
     if kind is torch.Tensor and value.dim() == 1 and value.device.type == "cpu":
@@ -122,14 +123,14 @@ def _id(value, kind):
 
 
 def _part_taker(take, key, kind):
-    return take if key is None else lambda indices: [_part(item, key, kind) for item in take(indices)]
+    return take if key is None else lambda indices: _parts(take(indices), key, kind)
 
 
-def _part(item, key, kind):
+def _parts(items, key, kind):
     """Raises TypeError for an item of another type than the first. To take a part of it may be code of the program."""
-    if type(item) is not kind:
+    if not {*map(type, items)} <= {kind}:
         raise TypeError("unlike the first")
-    return item[key]
+    return [*map(itemgetter(key), items)]
 
 
 def _names_in_rows(rows, roots):
