@@ -1,4 +1,4 @@
-"""Main process time that foretelling the order of a DataLoader costs: with `STOKER_AHEAD=off` and without, in turn.
+"""Main process time that foretelling the order of a DataLoader costs: with `STOKER_AHEAD=off` and without, in turn."""
 
 import importlib.util
 import os
