@@ -141,9 +141,9 @@ class _Permuted:
         return len(self._copied)
 
     def __iter__(self):
-        count = len(self._copied.data_source)
-        for block in self.order().split(_BLOCK):
-            yield from block.tolist()
+        indices = Permutation(self)
+        while block := indices.take(_BLOCK):
+            yield from block
 
     def order(self):
         """Draws, and returns the indices as a tensor."""
