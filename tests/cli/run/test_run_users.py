@@ -136,7 +136,7 @@ def test_a_run_of_the_users_own_goes_on(jobs, data, names):
 def test_a_process_that_is_left_behind(jobs, data, names, as_user, scratch):
     go_on = scratch / "go on"
     wait = f"while [ ! -e '{go_on}' ]; do sleep 0.1; done"
-    script = f'{READ}; (exec 3<"$0/file"; {wait}) </dev/null >/dev/null 2>&1 &'
+    script = f'{READ}; exec 3<"$0/file"; ({wait}) </dev/null >/dev/null 2>&1 &'
     ran = run(jobs, data, script=script)
     try:
         assert "still use it" in ran.said and names() == [f"stoker-{USER}"]
