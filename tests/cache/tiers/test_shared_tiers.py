@@ -583,12 +583,14 @@ STRANGER = 12345
 def swap(home):
     """Replaces the home by another user's copy of a part of it. A user can do so with the right to
     change a directory above."""
-    home.rename(home.with_name("away"))
-    shutil.copytree(home.with_name("away"), home)
-    for path in home.glob("shared/*/*;file*[05]"):
+    copy = home.with_name("copy")
+    shutil.copytree(home, copy)
+    for path in copy.glob("shared/*/*;file*[05]"):
         path.unlink()
-    for path in (home, *home.rglob("*")):
+    for path in (copy, *copy.rglob("*")):
         os.chown(path, STRANGER, STRANGER)
+    home.rename(home.with_name("away"))
+    copy.rename(home)
 
 
 @pytest.mark.parametrize("mode", [0o777, 0o2775])
