@@ -27,8 +27,9 @@ struct stk_entry_draft {
 void stk_entry_folder(const char *name, char out[STK_ENTRY_FOLDER_BYTES]);
 /* Takes a draft's name apart: the pid namespace of its filler, and the filler's pid there. */
 bool stk_entry_parse_draft(const char *name, uint64_t *namespace, uint64_t *pid);
-/* Begins a draft of so many bytes. Returns 0, or -errno with nothing left behind. */
-int stk_entry_begin(struct stk_entry_draft *draft, const char *home, uint64_t bytes);
+/* Begins a draft of so many bytes. Makes a missing folder and counts it against the tier's budget.
+ * Returns 0, or -errno with no draft left behind. */
+int stk_entry_begin(struct stk_entry_draft *draft, const struct stk_tier *tier, uint64_t bytes);
 /* Moves the draft to a number of its own, if there is one. Returns 0, or -EBADF if the draft was
  * closed before. */
 int stk_entry_move_up(struct stk_entry_draft *draft);

@@ -261,33 +261,12 @@ static int find_home(const char *dir, char home[STK_HOME_BYTES], struct statfs *
     return error;
 }
 
-/* Returns true if all folders for drafts are there: the last one is made last. */
-static bool has_draft_folders(const char *home)
-{
-    char last[STK_HOME_BYTES + 8];
-    return stk_text_print(last, sizeof last, "%s/fill/%lu", home,
-                          (uint64_t)STK_TIER_DRAFT_FOLDERS - 1) &&
-           stk_sys_faccessat(AT_FDCWD, last, F_OK) == 0;
-}
-
-static int ensure_draft_folders(const char *home)
-{
-    int error = stk_home_ensure_directory(home, "fill");
-    bool whole = error == 0 && has_draft_folders(home);
-    for (uint64_t i = 0; i < STK_TIER_DRAFT_FOLDERS && error == 0 && !whole; i++) {
-        char name[16];
-        stk_text_print(name, sizeof name, "fill/%lu", i);
-        error = stk_home_ensure_directory(home, name);
-    }
-    return error;
-}
-
 static int prepare_home(const char *dir, char home[STK_HOME_BYTES], struct statfs *fs)
 {
     int error = find_home(dir, home, fs);
     error = error != 0 ? error : stk_home_ensure(home);
     error = error != 0 ? error : stk_home_ensure_directory(home, "tree");
-    return error != 0 ? error : ensure_draft_folders(home);
+    return error != 0 ? error : stk_home_ensure_directory(home, "fill");
 }
 
 /* Returns 0 if attaching could make this home in `dir`, or write to a home that exists. */

@@ -21,7 +21,6 @@
 #include "cache/tier/tier_count.h"
 
 #define STK_TIER_DEFAULT_BUDGET (-1)
-#define STK_TIER_DRAFT_FOLDERS  8 /* HOME/fill/0 and so on */
 
 /* One process's view of a tier. */
 struct stk_tier {

@@ -106,7 +106,7 @@ static enum stk_bypass make_draft(struct stk_entry_build *build, stk_entry_build
                                   void *context, bool *removed)
 {
     struct stk_entry_draft draft;
-    int error = stk_entry_begin(&draft, build->tier->home, build->bytes);
+    int error = stk_entry_begin(&draft, build->tier, build->bytes);
     if (error != 0) {
         stk_budget_note_error(&build->tier->shared->budget, error);
         return stk_entry_build_why(error);

@@ -83,7 +83,7 @@ static struct stk_tier tier;
 
 static void make_folders(void)
 {
-    for (char digit = '0'; digit < '0' + STK_TIER_DRAFT_FOLDERS; digit++) {
+    for (char digit = '0'; digit <= '7'; digit++) {
         unit_directory((char[]){'h', 'o', 'm', 'e', '/', 'f', 'i', 'l', 'l', '/', digit, '\0'});
     }
 }
@@ -104,7 +104,7 @@ static struct stk_entry_draft begin(const char *text)
 {
     struct stk_entry_draft draft;
     mode_t mask = umask(0777);
-    ck_assert_int_eq(stk_entry_begin(&draft, tier.home, strlen(text)), 0);
+    ck_assert_int_eq(stk_entry_begin(&draft, &tier, strlen(text)), 0);
     umask(mask);
     ck_assert_int_eq(pwrite(draft.fd, text, strlen(text), 0), (ssize_t)strlen(text));
     return draft;
@@ -218,6 +218,22 @@ START_TEST(the_folder_of_a_name)
         stk_entry_folder(folders[i][0], folder);
         ck_assert_str_eq(folder, folders[i][1]);
     }
+}
+END_TEST
+
+START_TEST(a_folder_that_is_missing)
+{
+    struct stk_entry_draft draft;
+    make_tier(8, 1, false);
+    strcpy(tier.home, unit_directory("bare"));
+    ck_assert_int_eq(stk_entry_begin(&draft, &tier, 4096), -ENOENT);
+    ck_assert_int_eq(atomic_load(&shared.budget.used_inodes), 0);
+    unit_directory("bare/fill");
+    ck_assert_int_eq(stk_entry_begin(&draft, &tier, 4096), 0);
+    ck_assert_int_eq(atomic_load(&shared.budget.used_inodes), 1);
+    ck_assert_int_eq(atomic_load(&shared.budget.used_blocks), 8);
+    *strrchr(draft.path, '/') = '\0';
+    ck_assert_uint_eq(unit_stat(draft.path).st_mode, S_IFDIR | 0700);
 }
 END_TEST
 
@@ -353,9 +369,10 @@ START_TEST(no_room_for_a_draft)
     unit_mount_tmpfs(tier.home, "size=64k,mode=700");
     unit_mount_tmpfs(unit_directory("home/fill"), "size=64k,mode=700");
     make_folders();
-    ck_assert_int_eq(stk_entry_begin(&draft, tier.home, 1 << 20), -ENOSPC);
-    ck_assert_int_eq(stk_entry_begin(&draft, tier.home, 4096), 0);
-    ck_assert_int_eq(stk_entry_begin(&draft, unit_path("none"), 4096), -ENOENT);
+    ck_assert_int_eq(stk_entry_begin(&draft, &tier, 1 << 20), -ENOSPC);
+    ck_assert_int_eq(stk_entry_begin(&draft, &tier, 4096), 0);
+    strcpy(tier.home, unit_path("none"));
+    ck_assert_int_eq(stk_entry_begin(&draft, &tier, 4096), -ENOENT);
 }
 END_TEST
 
@@ -385,6 +402,7 @@ Suite *suite_entry(void)
     tcase_add_test(publish, no_budget_for_directories);
     tcase_add_test(publish, what_is_there_stays);
     tcase_add_test(publish, the_folder_of_a_name);
+    tcase_add_test(publish, a_folder_that_is_missing);
     tcase_add_test(publish, discards);
     tcase_add_test(publish, numbers_are_out_of_the_way);
     tcase_add_test(publish, a_closed_number_is_not_the_next_drafts);

@@ -23,9 +23,9 @@ START_TEST(drops)
     UNIT_NEEDS_PRIVATE();
     int64_t used = open_first();
     struct stk_budget *budget = &box.cache.tier.shared->budget;
-    int64_t inodes = atomic_load(&budget->used_inodes);
     box_write("file", "hello");
     ck_assert(box_open_file("file"));
+    int64_t inodes = atomic_load(&budget->used_inodes);
     uint32_t generation = atomic_load(&budget->generation);
     int fd = open(box.entry, O_RDONLY);
     stk_drop_entry(&box.cache, box.outcome.record, box.entry);
@@ -33,7 +33,7 @@ START_TEST(drops)
     char text[8];
     ck_assert_int_eq(read(fd, text, sizeof text), 5); /* a process that holds it keeps reading */
     ck_assert_int_eq(box_used_blocks(), used);
-    ck_assert_int_eq(atomic_load(&budget->used_inodes), inodes);
+    ck_assert_int_eq(atomic_load(&budget->used_inodes), inodes - 1);
     ck_assert_uint_ne(atomic_load(&budget->generation), generation);
     const struct stk_record *record = box_record("file");
     ck_assert_int_eq(stk_claim_load(&record->claim).state, STK_ABSENT);
