@@ -2,7 +2,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <sched.h>
 #include <string.h>
 
 #include "base/clock.h"
@@ -129,7 +128,7 @@ static void name_draft(struct stk_entry_draft *draft, const char *home)
     uint64_t unique = (uint64_t)stk_clock_boottime_ns() ^ (uint64_t)(uintptr_t)draft;
     stk_text_print(name, sizeof name, "%lu-%lu.%016lx", stk_samples_namespace(),
                    (uint64_t)stk_sys_getpid(),
-                   unique - unique % DRAFT_FOLDERS + (unsigned)sched_getcpu() % DRAFT_FOLDERS);
+                   unique - unique % DRAFT_FOLDERS + stk_sys_getcpu() % DRAFT_FOLDERS);
     stk_entry_folder(name, folder);
     stk_text_print(draft->path, sizeof draft->path, "%s%s%s", home, folder, name);
 }
