@@ -41,14 +41,19 @@ def show(value):
     return repr(value)
 
 
+def outcome_alone(function, *arguments, **named):
+    """The result or the error."""
+    try:
+        return ["returned", show(function(*arguments, **named))]
+    except Exception as error:
+        return ["raised", type(error).__name__, re.sub(r"0x[0-9a-fA-F]+", "0x", str(error))]
+
+
 def outcome(function, *arguments, **named):
     """The result or the error, and the warnings."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        try:
-            result = ["returned", show(function(*arguments, **named))]
-        except Exception as error:
-            result = ["raised", type(error).__name__, re.sub(r"0x[0-9a-fA-F]+", "0x", str(error))]
+        result = outcome_alone(function, *arguments, **named)
     return result + [[[each.category.__name__, str(each.message)[:60], each.filename, each.lineno] for each in caught]]
 
 

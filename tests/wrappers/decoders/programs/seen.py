@@ -10,8 +10,9 @@ import os
 import pathlib
 import pickle
 import sys
+import warnings
 
-from libraries import LIBRARIES, images, outcome
+from libraries import LIBRARIES, images, outcome, outcome_alone
 
 CASES = {"opencv": {}, "torchvision": {}}
 
@@ -179,6 +180,37 @@ def torchvision_scripted(library, directory):
     found = [[node.kind() for node in traced.graph.nodes()], int(traced(data))]
     for name in ("decode_image", "decode_jpeg"):
         found.append(outcome(lambda name=name: torch.jit.script(getattr(io, name))(data))[:2])
+    return found
+
+
+FILTERS = ([("ignore",)], [], [("error",)], [("default",)], [("once",)], [("module",)], [("always",)],
+           [("ignore", "", DeprecationWarning)], [("ignore", "The image"), ("error",)], [("ignore", "the IMAGE"), ("error",)],
+           [("ignore", "image"), ("error",)], [("ignore", "", UserWarning), ("always",)],
+           [("ignore", "", Warning, r"torchvision\.io"), ("always",)], [("ignore", "", Warning, r"io\."), ("always",)],
+           [("ignore", "", Warning, "", 3), ("always",)])
+
+
+@case("torchvision")
+def torchvision_warnings(library, directory):
+    """The functions of the newest versions warn that they are deprecated."""
+    io, name = library.module, str(directory / "color.jpg")
+    found = []
+    for filters in FILTERS:
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.resetwarnings()
+            for each in reversed(filters):
+                warnings.filterwarnings(*each)
+            for change in (None, None, "ignore", "always", "default"):
+                if change:
+                    warnings.simplefilter(change)
+                found.append(outcome_alone(lambda: io.decode_image(io.read_file(name)).sum()))
+                found.append(outcome_alone(lambda: io.read_image(name).sum()))
+                found.append([[str(each.message)[:40], each.filename, each.lineno] for each in caught])
+    plain = warnings.warn
+    warnings.warn = lambda *arguments, **named: found.append([str(arguments)[:40], sorted(named)])
+    warnings.simplefilter("ignore")
+    io.read_image(name)
+    warnings.warn = plain
     return found
 
 

@@ -9,6 +9,7 @@ import torch
 from .. import _core
 from .._base.own import tried
 from .._store import sources
+from . import ignored
 from .library import GREY, RGB, RGBA, Library, Way
 
 _CPU = torch.device("cpu")
@@ -25,6 +26,7 @@ _KNOWN = frozenset((
     "read_file", "_warn_deprecated", "_assert_has_image_ops", "isinstance", "str", "Tensor", "device", "ImageReadMode",
     "upper", "list", "len", "ValueError", "all", "type", "ops", "image", "decode_jpeg_cuda", "decode_jpegs_cuda",
     "value"))
+_WARNING = frozenset(("torch", "jit", "is_scripting", "is_tracing", "warnings", "warn", "_DEPRECATION_MSG", "DeprecationWarning"))
 _NAMES = "decode_jpeg", "decode_image", "read_image"
 
 
@@ -152,13 +154,25 @@ def _of_source(source, way, warnings):
     return image
 
 
-def _replace(module, name, new):
-    plain = _plain[name]
-    new = functools.wraps(plain)(tried(new, plain))
-    # torch.jit.script compiles the original function instead.
+def _as_scripted(new, plain):
+    """Marks the function: torch.jit.script compiles the original one instead."""
     new.__script_if_tracing_wrapper = True
     new.__original_fn = plain
-    setattr(module, name, new)
+    return new
+
+
+def _replace(module, name, new):
+    plain = _plain[name]
+    setattr(module, name, _as_scripted(functools.wraps(plain)(tried(new, plain)), plain))
+
+
+def _replace_warning(module):
+    """Puts a function in the place of the one by which functions of this version warn that they are deprecated."""
+    plain = module.__dict__.get("_warn_deprecated")
+    code = getattr(plain, "__code__", None)
+    if code is not None and _WARNING.issuperset(code.co_names) and set(code.co_consts) == {None} and ignored.is_possible():
+        new = ignored.unless_ignored(plain, module._DEPRECATION_MSG, DeprecationWarning, module.__name__)
+        setattr(module, "_warn_deprecated", _as_scripted(new, plain))
 
 
 def install():
@@ -175,3 +189,4 @@ def install():
         _library = _TorchVision()
         for name, new in zip(_NAMES, (_decode_jpeg, _decode_image, _read_image)):
             _replace(module, name, new)
+        _replace_warning(module)
