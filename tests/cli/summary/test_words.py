@@ -67,7 +67,7 @@ def test_twelve_lines_of_eighty_columns(jobs, origin):
         (source / f"big{number}").write_bytes(bytes(3000))
     settle()
     (source / "young").write_bytes(b"x")
-    origin.fs.latency_ms = 5  # so that the summary tells of it, on any machine
+    origin.fs.latency_ms = 5  # enough for a line of the summary, on any machine
     script = """
 import mmap, os, sys, time
 os.chdir(sys.argv[1])
