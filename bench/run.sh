@@ -54,7 +54,7 @@ build_stages() {
     # shellcheck disable=SC2086  # one word per flag
     $cc $flags bench/programs/stages.c build/libstokerdecode.a $wraps -l:libjpeg.a -lm -o $out/stages
     # shellcheck disable=SC2086
-    $cc $flags bench/programs/entropy.c build/libstokerdecode.a -l:libjpeg.a -o $out/entropy
+    $cc $flags bench/programs/entropy.c build/libstokerdecode.a -l:libjpeg.a -lm -o $out/entropy
     # shellcheck disable=SC2086
     $cc $flags bench/programs/symbols.c -l:libjpeg.a -o $out/symbols
     # shellcheck disable=SC2086
