@@ -151,21 +151,27 @@ static int run(struct stk_decoder *decoder, const struct stk_jpeg_info *info,
     return result ? result : stk_passes_run(&passes, &rows, &emit);
 }
 
-/* Lays out an image of four bytes a pixel, which is a plan's result. */
-static int lay_out(struct stk_decoder *decoder, const uint32_t *pixels, uint32_t width,
-                   uint32_t height, const struct stk_plan *plan, const struct stk_target *target)
+/* Lays out the columns of an image of four bytes a pixel, of this geometry, as the rows of a plan's
+ * result. `band` has room for STK_TURN_COLUMNS of them. */
+static int lay_out(struct stk_decoder *decoder, const uint32_t *pixels, uint32_t *band,
+                   const struct stk_geometry *geometry, const struct stk_plan *plan,
+                   const struct stk_target *target)
 {
-    const struct stk_image image = {
-        .data = pixels, .width = width, .height = height, .channels = 4, .row_bytes = 4 * width};
-    const struct stk_plan copy = {.crop = {0, 0, (int32_t)width, (int32_t)height},
-                                  .width = width,
-                                  .height = height,
-                                  .box = {0, 0, (float)width, (float)height},
-                                  .channels = plan->channels,
-                                  .layout = plan->layout,
-                                  .type = plan->type,
-                                  .table = plan->table};
-    return stk_transform(decoder, &image, &copy, target);
+    uint32_t width = geometry->width, height = geometry->height;
+    struct stk_geometry turned = *geometry;
+    struct stk_emit emit;
+    turned.width = height;
+    turned.height = width;
+    int result = check_layout(plan, false);
+    result = result ? result : stk_emit_open(&emit, &decoder->workspace, plan, &turned, target);
+    for (uint32_t x = 0; x < width && !result; x += STK_TURN_COLUMNS) {
+        uint32_t count = width - x < STK_TURN_COLUMNS ? width - x : STK_TURN_COLUMNS;
+        stk_turn_columns(pixels, width, height, x, count, band);
+        for (uint32_t i = 0; i < count; i++) {
+            stk_emit_line(&emit, (const uint8_t *)(band + (size_t)i * height), x + i);
+        }
+    }
+    return result;
 }
 
 /* Makes the result of a plan with its axes exchanged, and exchanges them. */
@@ -175,20 +181,20 @@ static int run_exchanged(struct stk_decoder *decoder, const struct stk_jpeg_info
 {
     uint32_t width = geometry->width, height = geometry->height;
     size_t pixels = (size_t)width * height;
-    struct stk_plan part = *plan;
+    struct stk_plan part = *plan, rest = *plan;
+    struct stk_geometry lying = *geometry;
+    lying.resized = false; /* lay_out() clears the fourth bytes */
     part.channels = 4;
     part.layout = STK_LAYOUT_HWC;
     part.type = STK_TYPE_U8;
-    uint32_t *memory = malloc(2 * 4 * pixels);
+    rest.flip = 0; /* done in the part */
+    uint32_t *memory = malloc(4 * (pixels + (size_t)STK_TURN_COLUMNS * height) + STK_ROW_SLACK);
     if (!memory) {
         return STK_DECODE_MEMORY;
     }
-    const struct stk_target lying = {memory, .row_bytes = 4 * (size_t)width, .bytes = 4 * pixels};
-    int result = run(decoder, info, &part, geometry, &lying);
-    if (!result) {
-        stk_turn_exchange(memory, width, height, memory + pixels);
-        result = lay_out(decoder, memory + pixels, height, width, plan, target);
-    }
+    const struct stk_target whole = {memory, .row_bytes = 4 * (size_t)width, .bytes = 4 * pixels};
+    int result = run(decoder, info, &part, &lying, &whole);
+    result = result ? result : lay_out(decoder, memory, memory + pixels, geometry, &rest, target);
     free(memory);
     return result;
 }

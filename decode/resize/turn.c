@@ -3,8 +3,7 @@
 
 #include <string.h>
 
-#define BLOCK 16 /* pixels: a line of the processor's cache */
-#define SMALL 4  /* pixels of a vector */
+#define SMALL 4 /* pixels of a vector */
 
 typedef uint32_t four __attribute__((vector_size(16)));
 
@@ -130,12 +129,19 @@ static void exchange_block(const uint32_t *from, size_t width, size_t height, ui
     }
 }
 
+void stk_turn_columns(const uint32_t *from, uint32_t width, uint32_t height, uint32_t x,
+                      uint32_t count, uint32_t *to)
+{
+    for (uint32_t y = 0; y < height; y += STK_TURN_COLUMNS) {
+        exchange_block(from + (size_t)y * width + x, width, height, count,
+                       least(height - y, STK_TURN_COLUMNS), to + y);
+    }
+}
+
 void stk_turn_exchange(const uint32_t *from, uint32_t width, uint32_t height, uint32_t *to)
 {
-    for (uint32_t y = 0; y < height; y += BLOCK) {
-        for (uint32_t x = 0; x < width; x += BLOCK) {
-            exchange_block(from + (size_t)y * width + x, width, height, least(width - x, BLOCK),
-                           least(height - y, BLOCK), to + (size_t)x * height + y);
-        }
+    for (uint32_t x = 0; x < width; x += STK_TURN_COLUMNS) {
+        stk_turn_columns(from, width, height, x, least(width - x, STK_TURN_COLUMNS),
+                         to + (size_t)x * height);
     }
 }
