@@ -84,6 +84,21 @@ def loaded_again(load):
     return made._data, dict(made)
 
 
+def loaded_twice(load):
+    """Loads the very same data once more, after the program has changed all of the first."""
+    found = []
+    for data in SOUND:
+        one, other = Image.Exif(), Image.Exif()
+        load(one, data)
+        one[315] = "an artist"
+        for tag in set(one) - {315}:
+            del one[tag]
+        one.fp.write(b"spoilt")
+        load(other, data)
+        found += [dict(one), one.tobytes(), dict(other), other.tobytes(), other.fp.getvalue()]
+    return found
+
+
 class Derived(Image.Exif):
     pass
 
@@ -98,4 +113,5 @@ assert logs(Image.Exif.load) == logs(versions.PLAIN["Exif.load"]) != []
 assert all(is_called(TiffImagePlugin.ImageFileDirectory_v2, name) for name in ("__init__", "load", "_unpack"))
 assert is_read(SOUND[0]) and not exif._loaded(Derived(), SOUND[0]) and not is_read(bytearray(SOUND[0])) and not is_read(b"")
 assert loaded_again(Image.Exif.load) == loaded_again(versions.PLAIN["Exif.load"])
+assert loaded_twice(Image.Exif.load) == loaded_twice(versions.PLAIN["Exif.load"])
 print("same")

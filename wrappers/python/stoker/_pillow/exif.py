@@ -21,6 +21,7 @@ _SAMPLE = {0x010F: "a maker of cameras", 0x0112: 6, 0x011A: 300.0, 0x0128: 2}
 _METHODS = "__init__", "reset", "load", "_ensure_read", "_unpack"
 
 _known = None  # the _Known of this process, once Pillow has imported its plugin
+_latest = None, None  # the last data, and what it is as _Parsed
 
 
 class _Known:
@@ -84,29 +85,56 @@ def _directory(body, order, begin, units):
     return (data, types, elsewhere) if len(data) == count and elsewhere <= len(body) else None
 
 
-def _read(known, exif, data):
-    """Reads data as Exif.load() does. Returns false, and has changed nothing, if Pillow is to read it."""
+class _Parsed:
+    """EXIF data that Pillow would read without a warning."""
+
+    __slots__ = ("body", "order", "begin", "end", "tags", "types", "elsewhere", "next")
+
+    def __init__(self, body, order, begin, found):
+        self.body, self.order, self.begin = body, order, begin
+        self.tags, self.types, self.elsewhere = found
+        self.end = begin + 2 + _ENTRY_BYTES * len(self.tags)
+        self.next, = struct.unpack_from(order + "L", body, self.end)
+
+
+def _parse(data, units):
+    """Returns data as _Parsed, or None if Pillow is to read it."""
     body = data[len(header.EXIF):]
     order = header.ORDERS.get(body[:4])
     if order is None or len(body) < 10 or not data.startswith(header.EXIF):
-        return False
+        return None
     begin, = struct.unpack_from(order + "L", body, 4)
-    found = _directory(body, order, begin, known.units) if begin + 2 <= len(body) else None
-    if found is None:
+    found = _directory(body, order, begin, units) if begin + 2 <= len(body) else None
+    return None if found is None else _Parsed(body, order, begin, found)
+
+
+def _parsed(data, units):
+    """Returns _parse(data). An image that exif_transpose() makes has the very data of the image before."""
+    global _latest
+    latest, parsed = _latest
+    if latest is not data:
+        parsed = _parse(data, units)
+        _latest = data, parsed
+    return parsed
+
+
+def _read(known, exif, data):
+    """Reads data as Exif.load() does. Returns false, and has changed nothing, if Pillow is to read it."""
+    parsed = _parsed(data, known.units)
+    if parsed is None:
         return False
-    end = begin + 2 + _ENTRY_BYTES * len(found[0])
     info = known.kind.__new__(known.kind)
-    info.__dict__ = state = {**known.state, "_prefix": body[:2], "_endian": order, "_tags_v1": {}, "_tags_v2": {},
-                             "_tagdata": found[0], "tagtype": found[1], "_offset": begin,
-                             "next": struct.unpack_from(order + "L", body, end)[0]}
+    info.__dict__ = state = {**known.state, "_prefix": parsed.body[:2], "_endian": parsed.order, "_tags_v1": {}, "_tags_v2": {},
+                             "_tagdata": parsed.tags.copy(), "tagtype": parsed.types.copy(), "_offset": parsed.begin,
+                             "next": parsed.next}
     if "_tag_data_size" in state:
-        state["_tag_data_size"] = found[2]
+        state["_tag_data_size"] = parsed.elsewhere
     exif._loaded_exif = data
-    exif.fp = io.BytesIO(body)
-    exif.fp.seek(end + 4)
-    exif.head = body[:8]
+    exif.fp = io.BytesIO(parsed.body)
+    exif.fp.seek(parsed.end + 4)
+    exif.head = parsed.body[:8]
     exif._info = info
-    exif.endian = order
+    exif.endian = parsed.order
     return True
 
 
