@@ -170,6 +170,33 @@ void stk_sys_close_opened(int fd)
     }
 }
 
+/* Gives a new file those bits that an odd umask took from its own user. The path names the file, as
+ * another thread may close the number of a descriptor. */
+static int mend_mode(const char *path, mode_t mode)
+{
+    struct stat stat;
+    int error = stk_sys_fstatat(AT_FDCWD, path, &stat, AT_SYMLINK_NOFOLLOW);
+    if (error == 0 && !S_ISLNK(stat.st_mode) && (mode & 0700 & ~stat.st_mode) != 0) {
+        error = stk_sys_chmod(path, mode);
+    }
+    return error;
+}
+
+int stk_sys_create(const char *path, int flags, mode_t mode)
+{
+    int fd = stk_sys_openat(AT_FDCWD, path, flags | O_CREAT | O_CLOEXEC | O_NOFOLLOW, mode);
+    if (fd >= 0) {
+        mend_mode(path, mode);
+    }
+    return fd;
+}
+
+int stk_sys_make_directory(const char *path, mode_t mode)
+{
+    int error = stk_sys_mkdirat(AT_FDCWD, path, mode);
+    return error != 0 ? error : mend_mode(path, mode);
+}
+
 int stk_sys_opened(int fd, int error)
 {
     if (fd >= 0 && error != 0) {

@@ -22,6 +22,11 @@
 
 /* Opens a file. O_CLOEXEC is the caller's to give. */
 int stk_sys_openat(int dirfd, const char *path, int flags, mode_t mode);
+/* Opens a new file, or one that is there unless the flags have O_EXCL, with O_CLOEXEC and
+ * O_NOFOLLOW. This user can use the file and directory of these two, whatever the umask of the
+ * program. They return a descriptor or 0, or -errno. */
+int stk_sys_create(const char *path, int flags, mode_t mode);
+int stk_sys_make_directory(const char *path, mode_t mode);
 /* Opens without following any symbolic link, where the kernel can (5.6); else a plain openat. */
 int stk_sys_open_nolinks(const char *path, int flags);
 /* Opens a file of this user's, as stk_sys_open_nolinks does. -EPERM: another user owns the file,

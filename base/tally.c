@@ -95,8 +95,7 @@ static int initialise(int fd)
 
 int stk_tally_create(const char *path)
 {
-    STK_OWNED_FD int fd =
-        stk_sys_openat(AT_FDCWD, path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+    STK_OWNED_FD int fd = stk_sys_create(path, O_RDWR | O_EXCL, 0600);
     if (fd < 0) {
         return fd;
     }

@@ -135,7 +135,7 @@ static int ensure_directory(const struct stk_cache *cache)
     if (pays != NULL && stk_tier_take(pays, 0, 1) != 0) {
         return -EDQUOT;
     }
-    int error = stk_sys_mkdirat(AT_FDCWD, directory, 0700);
+    int error = stk_sys_make_directory(directory, 0700);
     if (error != 0 && pays != NULL) {
         stk_tier_release(pays, 0, 1);
     }
@@ -287,8 +287,7 @@ static int make_file(struct stk_big_blocks *blocks, const struct stk_record *rec
     if (!name_file(blocks, stk_record_name(record))) {
         return -ENAMETOOLONG;
     }
-    int fd = stk_sys_openat(AT_FDCWD, blocks->file,
-                            O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, FILE_MODE);
+    int fd = stk_sys_create(blocks->file, O_RDWR | O_EXCL, FILE_MODE);
     if (fd < 0) {
         return fd;
     }

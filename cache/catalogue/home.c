@@ -99,7 +99,7 @@ int stk_home_open(const char *home)
 
 int stk_home_ensure(const char *home)
 {
-    int error = stk_sys_mkdirat(AT_FDCWD, home, 0700);
+    int error = stk_sys_make_directory(home, 0700);
     return error == 0 || error == -EEXIST ? stk_home_check(home) : error;
 }
 

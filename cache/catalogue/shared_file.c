@@ -11,14 +11,12 @@
 #include "base/text.h"
 #include "cache/catalogue/home.h"
 
-#define FLAGS (O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW)
-
 int stk_shared_file_make(const char *path, stk_shared_file_write *write, const void *context)
 {
     char draft[STK_HOME_BYTES + 96];
     uint64_t number = (uint64_t)stk_clock_boottime_ns() ^ (uint64_t)stk_sys_getpid() << 40;
     int fd = stk_text_print(draft, sizeof draft, "%s.%016lx", path, number)
-                 ? stk_sys_openat(AT_FDCWD, draft, FLAGS, 0600)
+                 ? stk_sys_create(draft, O_RDWR | O_EXCL, 0600)
                  : -ENAMETOOLONG;
     if (fd < 0) {
         return fd;

@@ -140,7 +140,7 @@ static int make_directory(const struct stk_tier *tier, const char *path)
     if (error != 0) {
         return error;
     }
-    error = stk_sys_mkdirat(AT_FDCWD, path, 0700);
+    error = stk_sys_make_directory(path, 0700);
     if (error != 0) {
         stk_tier_release(tier->shared, blocks, 1);
     }
@@ -218,8 +218,7 @@ static void write_note(const struct stk_tier *tier, const char *path, const char
     if (stk_tier_take(tier->shared, blocks, 1) != 0) {
         return;
     }
-    STK_OWNED_FD int fd =
-        stk_sys_openat(AT_FDCWD, path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, STK_ENTRY_MODE);
+    STK_OWNED_FD int fd = stk_sys_create(path, O_WRONLY | O_EXCL, STK_ENTRY_MODE);
     if (fd < 0) {
         stk_tier_release(tier->shared, blocks, 1);
         return;

@@ -146,6 +146,23 @@ def test_a_process_that_is_left_behind(jobs, data, names, as_user, scratch):
     assert names() == []
 
 
+def test_a_umask_that_takes_everything(jobs, data, inside, as_user):
+    """All that the program makes is the cache of the user's next programs, too."""
+    def modes():
+        return {str(path): path.stat().st_mode & 0o777 for path in inside(HOME).rglob("*")}
+
+    def read(mask):
+        env = jobs.preload_env(data)
+        assert as_user("sh", "-c", f"umask {mask}; {READ}", data, env=env).stdout == 2 * CONTENT
+    read("777")
+    after = modes()
+    entry, = [path for path in after if path.endswith("file")]
+    assert {*after.values()} == {0o400, 0o600, 0o700} and after[entry] == 0o400
+    before = os.stat(entry)
+    read("022")
+    assert modes() == after and os.stat(entry).st_ino == before.st_ino
+
+
 def test_a_user_who_is_hostile(jobs, data, names, inside, as_user, scratch):
     """Root's run follows no link of the user's, and waits for nothing."""
     precious = inside("/dev/shm/precious")

@@ -103,6 +103,17 @@ START_TEST(makes_and_checks)
 }
 END_TEST
 
+START_TEST(a_program_s_umask_keeps_nothing_from_its_user)
+{
+    umask(0777);
+    const char *home = unit_path("home");
+    ck_assert_int_eq(stk_home_ensure(home), 0);
+    ck_assert_uint_eq(unit_stat(home).st_mode, S_IFDIR | 0700);
+    ck_assert_int_eq(stk_home_ensure_directory(home, "tree"), 0);
+    ck_assert_uint_eq(unit_stat(unit_path("home/tree")).st_mode, S_IFDIR | 0700);
+}
+END_TEST
+
 START_TEST(refuses)
 {
     ck_assert_int_eq(symlink("/", unit_path("link")), 0);
@@ -270,6 +281,7 @@ Suite *suite_home(void)
     tcase_add_test(check, passes_over_second_names);
     tcase_add_test(check, knows_its_names);
     tcase_add_test(check, makes_and_checks);
+    tcase_add_test(check, a_program_s_umask_keeps_nothing_from_its_user);
     tcase_add_test(check, refuses);
     tcase_add_test(check, a_home_is_opened);
     tcase_add_test(check, refuses_another_users);

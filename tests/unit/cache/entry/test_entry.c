@@ -123,7 +123,9 @@ START_TEST(publishes)
     struct stk_entry_draft draft = begin("hello");
     ck_assert_uint_eq(unit_stat(draft.path).st_mode, S_IFREG | 0400);
     ck_assert_int_eq(fcntl(draft.fd, F_GETFD), FD_CLOEXEC);
+    mode_t mask = umask(0777);
     ck_assert_int_eq(stk_entry_publish(&draft, &tier, &root, entry_of("a/b/x")), 0);
+    umask(mask);
     ck_assert(unit_has_text(entry_of("a/b/x"), "hello"));
     ck_assert_uint_eq(unit_stat(entry_of("a/b/x")).st_mode, S_IFREG | 0400);
     ck_assert(!unit_exists(draft.path));
@@ -229,7 +231,9 @@ START_TEST(a_folder_that_is_missing)
     ck_assert_int_eq(stk_entry_begin(&draft, &tier, 4096), -ENOENT);
     ck_assert_int_eq(atomic_load(&shared.budget.used_inodes), 0);
     unit_directory("bare/fill");
+    mode_t mask = umask(0777);
     ck_assert_int_eq(stk_entry_begin(&draft, &tier, 4096), 0);
+    umask(mask);
     ck_assert_int_eq(atomic_load(&shared.budget.used_inodes), 1);
     ck_assert_int_eq(atomic_load(&shared.budget.used_blocks), 8);
     *strrchr(draft.path, '/') = '\0';
