@@ -222,19 +222,23 @@ static int read_table(int fd, off_t bytes)
     return got < 0 ? errno : 0;
 }
 
+/* Opens or creates a file of LMDB's, which LMDB itself would create as the umask leaves it. Returns
+ * a descriptor or -errno. */
+static int create(const char *directory, const char *name)
+{
+    char path[512];
+    int length = snprintf(path, sizeof path, "%s/%s", directory, name);
+    return length < 0 || (size_t)length >= sizeof path ? -ENAMETOOLONG
+                                                       : stk_sys_create(path, O_RDWR, 0600);
+}
+
 /*
  * Gives the table of readers its full size, and allocates it. LMDB makes it by ftruncate, and on a
  * full file system a new reader's first touch would be a SIGBUS.
  */
 static int make_table(const char *directory, unsigned readers)
 {
-    char path[512];
-    int length = snprintf(path, sizeof path, "%s/lock.mdb", directory);
-    if (length < 0 || (size_t)length >= sizeof path) {
-        return ENAMETOOLONG;
-    }
-    STK_OWNED_FD int fd =
-        stk_sys_openat(AT_FDCWD, path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+    STK_OWNED_FD int fd = create(directory, "lock.mdb");
     if (fd < 0) {
         return -fd;
     }
@@ -250,7 +254,8 @@ static int make_table(const char *directory, unsigned readers)
 static int open_inside(struct stk_env *env, const struct stk_env_options *options)
 {
     uint64_t map = stk_map_bytes(env->directory, options->most);
-    int error = map != 0 ? make_table(env->directory, options->readers) : ENOMEM;
+    STK_OWNED_FD int data = create(env->directory, "data.mdb");
+    int error = map == 0 ? ENOMEM : data < 0 ? -data : make_table(env->directory, options->readers);
     if (error == 0) {
         do {
             error = try_open(env, env->directory, map, options->readers);

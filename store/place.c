@@ -24,8 +24,9 @@
 static int make_directory(const char *path)
 {
     struct stat stat;
-    if (mkdir(path, 0700) != 0 && errno != EEXIST) {
-        return errno;
+    int error = stk_sys_make_directory(path, 0700);
+    if (error != 0 && error != -EEXIST) {
+        return -error;
     }
     if (lstat(path, &stat) != 0) {
         return errno;

@@ -7,6 +7,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/sys.h"
+
 #define FIRST_PAUSE_NS INT64_C(100000)
 #define LAST_PAUSE_NS  INT64_C(10000000)
 #define WAIT_NS        INT64_C(500000000)
@@ -22,11 +24,15 @@ int stk_write_lock_acquire(const char *directory, enum stk_write_lock which)
         errno = ENAMETOOLONG;
         return -1;
     }
-    int entered = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+    int entered = stk_sys_create(path, O_RDWR, 0600);
+    if (entered < 0) {
+        errno = -entered;
+        return -1;
+    }
     /* Locks of fcntl belong to one process: when the parent dies, its child does not hold them on.
      */
     struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = 0, .l_len = 1};
-    if (entered >= 0 && fcntl(entered, F_SETLK, &lock) != 0) {
+    if (fcntl(entered, F_SETLK, &lock) != 0) {
         int error = errno == EACCES ? EAGAIN : errno;
         close(entered);
         entered = -1;

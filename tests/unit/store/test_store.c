@@ -102,6 +102,23 @@ static struct stk_store_counts counts(void)
 
 /* ---- one process ---- */
 
+START_TEST(an_odd_umask_keeps_nothing_from_its_user)
+{
+    mode_t mask = umask(0777);
+    open_store(100 * MB);
+    ck_assert(put(1));
+    umask(mask);
+    ck_assert_uint_eq(unit_stat(place()).st_mode, S_IFDIR | 0700);
+    DIR *directory = opendir(place());
+    for (struct dirent *each = readdir(directory); each != NULL; each = readdir(directory)) {
+        if (each->d_type == DT_REG) {
+            ck_assert_uint_eq(unit_stat(unit_join(place(), each->d_name)).st_mode, S_IFREG | 0600);
+        }
+    }
+    closedir(directory);
+}
+END_TEST
+
 /* By whatever vectors: values that one processor has put are the next one's. */
 START_TEST(content_is_hashed_as_ever)
 {
@@ -1266,6 +1283,7 @@ Suite *suite_store(void)
     Suite *suite = suite_create("store");
     TCase *one = unit_case(suite, "store_one");
     tcase_add_test(one, content_is_hashed_as_ever);
+    tcase_add_test(one, an_odd_umask_keeps_nothing_from_its_user);
     tcase_add_test(one, keeps_values);
     tcase_add_test(one, first_value_stays);
     tcase_add_test(one, values_stay_put);
