@@ -184,7 +184,12 @@ static int mend_mode(const char *path, mode_t mode)
 
 int stk_sys_create(const char *path, int flags, mode_t mode)
 {
-    int fd = stk_sys_openat(AT_FDCWD, path, flags | O_CREAT | O_CLOEXEC | O_NOFOLLOW, mode);
+    flags |= O_CLOEXEC | O_NOFOLLOW;
+    int fd = flags & O_EXCL ? -ENOENT : stk_sys_openat(AT_FDCWD, path, flags, 0);
+    if (fd != -ENOENT) {
+        return fd;
+    }
+    fd = stk_sys_openat(AT_FDCWD, path, flags | O_CREAT, mode);
     if (fd >= 0) {
         mend_mode(path, mode);
     }

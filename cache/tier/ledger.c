@@ -70,14 +70,12 @@ static void pause_shortly(void)
 }
 
 /* Opens and locks it; the fd, or -errno. */
-static int open_locked(const char *home, bool create)
+static int open_locked(const char *home)
 {
     char path[STK_HOME_BYTES + 8];
-    if (!stk_text_print(path, sizeof path, "%s/account", home)) {
-        return -ENAMETOOLONG;
-    }
-    int fd = create ? stk_sys_create(path, O_RDWR, 0600)
-                    : stk_sys_openat(AT_FDCWD, path, O_RDWR | O_CLOEXEC | O_NOFOLLOW, 0);
+    int fd = stk_text_print(path, sizeof path, "%s/account", home)
+                 ? stk_sys_create(path, O_RDWR, 0600)
+                 : -ENAMETOOLONG;
     for (int i = 0; fd >= 0 && i < LOCK_TRIES; i++) {
         if (stk_sys_flock(fd, LOCK_EX | LOCK_NB) == 0) {
             return fd;
@@ -141,10 +139,7 @@ static int make(int fd, const char *home, struct stk_ledger *out)
 
 int stk_ledger_open(const char *home, struct stk_ledger *out)
 {
-    int fd = open_locked(home, false);
-    if (fd == -ENOENT) {
-        fd = open_locked(home, true);
-    }
+    int fd = open_locked(home);
     if (fd < 0 || load(fd, out) == 0) {
         return fd;
     }
