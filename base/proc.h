@@ -55,5 +55,8 @@ uint64_t stk_proc_rights(void);
 /* Returns a number for this boot of the machine, or 0 if the kernel has none. */
 uint64_t stk_proc_boot(void);
 
+/* Returns the number of this process's pid namespace, or 0 where there is no /proc. */
+uint64_t stk_proc_pid_namespace(void);
+
 /* Writes "/proc/self/fd/N". */
 void stk_proc_fd_path(char out[32], int fd);

@@ -1,20 +1,10 @@
 /* Builds the name from the pid namespace and the boot. */
 #include "base/samples.h"
 
-#include <fcntl.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "base/proc.h"
-#include "base/sys.h"
 #include "base/text.h"
-
-uint64_t stk_samples_namespace(void)
-{
-    struct stat namespace;
-    return stk_sys_fstatat(AT_FDCWD, "/proc/self/ns/pid", &namespace, 0) == 0 ? namespace.st_ino
-                                                                              : 0;
-}
 
 bool stk_samples_name(uint64_t namespace, char out[STK_SAMPLES_NAME_BYTES])
 {

@@ -12,8 +12,6 @@
 #define STK_SAMPLES_NAME_BYTES  64
 #define STK_SAMPLES_BOOT_DIGITS 8 /* at the end of the name */
 
-/* Returns the number of this process's pid namespace; 0 where there is no /proc. */
-uint64_t stk_samples_namespace(void);
 /* Writes the name for the namespace of this number. Returns false if that is 0, or there is no
  * /proc. */
 bool stk_samples_name(uint64_t namespace, char out[STK_SAMPLES_NAME_BYTES]);

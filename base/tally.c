@@ -11,7 +11,7 @@
 
 #include "base/hash.h"
 #include "base/path.h"
-#include "base/samples.h"
+#include "base/proc.h"
 #include "base/sys.h"
 #include "base/text.h"
 
@@ -311,7 +311,7 @@ unsigned stk_tally_refused_python(const struct stk_tally *tally)
 /* Returns a hash of the store's name and the namespace, never 0. */
 static uint64_t name_of_store(const char *samples)
 {
-    return stk_hash_64(samples, strlen(samples), stk_samples_namespace()) | 1;
+    return stk_hash_64(samples, strlen(samples), stk_proc_pid_namespace()) | 1;
 }
 
 void stk_tally_grant(struct stk_tally *tally, const char *samples, uint64_t budget_bytes)

@@ -103,7 +103,7 @@ static void remove_old(const char *directory, const char *name)
 int stk_store_place(char out[STK_STORE_PLACE_BYTES], const char *directory)
 {
     char name[STK_SAMPLES_NAME_BYTES];
-    if (!stk_samples_name(stk_samples_namespace(), name)) {
+    if (!stk_samples_name(stk_proc_pid_namespace(), name)) {
         return ENOSYS;
     }
     int length = snprintf(out, STK_STORE_PLACE_BYTES, "%s/%s", directory, name);

@@ -11,7 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/samples.h"
+#include "base/proc.h"
 #include "store/pending.h"
 #include "store/content_hash.h"
 #include "store/env.h"
@@ -93,7 +93,7 @@ static int find_place(struct stk_store *store)
 /* A child may be in another namespace than its parent. */
 static bool is_placed(struct stk_store *store)
 {
-    uint64_t namespace = stk_samples_namespace();
+    uint64_t namespace = stk_proc_pid_namespace();
     if (namespace != store->namespace && find_place(store) != 0) {
         return false;
     }
@@ -180,7 +180,7 @@ static int open_new(struct stk_store *store, struct stk_store **same)
     if (error != 0 || (*same = find_open(store)) != NULL) {
         return error;
     }
-    store->namespace = stk_samples_namespace();
+    store->namespace = stk_proc_pid_namespace();
     store->mine = make_mine();
     if (store->mine == NULL) {
         return ENOSYS;

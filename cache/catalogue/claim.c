@@ -3,7 +3,6 @@
 #include "base/hash.h"
 #include "base/invariant.h"
 #include "base/proc.h"
-#include "base/samples.h"
 #include "base/sys.h"
 
 #define LOOK_NS       (50 * 1000000LL) /* how often a waiter looks whether the filler lives */
@@ -60,23 +59,16 @@ static uint32_t mark_of(uint64_t namespace)
     return namespace == 0 ? 0 : (uint32_t)(stk_hash_64(&namespace, sizeof namespace, 0) % 255 + 1);
 }
 
-/* Returns the mark of this process's pid namespace, or 0 if it is unknown. Each process finds it
- * out once: it may have been forked into another namespace. */
+/* Returns the mark of this process's pid namespace, or 0 if it is unknown. */
 static uint32_t own_mark(void)
 {
-    static _Atomic uint64_t known;
-    uint64_t pid = (uint64_t)stk_sys_getpid(), seen = atomic_load(&known);
-    if (seen >> 8 != pid) {
-        seen = pid << 8 | mark_of(stk_samples_namespace());
-        atomic_store(&known, seen);
-    }
-    return (uint32_t)(seen & 0xff);
+    return mark_of(stk_proc_pid_namespace());
 }
 
 static bool is_of_another_namespace(struct stk_claim claim)
 {
-    uint32_t mark = claim.detail >> PROGRESS_BITS;
-    return mark != 0 && own_mark() != 0 && mark != own_mark();
+    uint32_t mark = claim.detail >> PROGRESS_BITS, own = mark != 0 ? own_mark() : 0;
+    return own != 0 && mark != own;
 }
 
 uint32_t stk_claim_first(uint32_t progress)

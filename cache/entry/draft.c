@@ -7,7 +7,7 @@
 #include "base/clock.h"
 #include "base/invariant.h"
 #include "base/own_number.h"
-#include "base/samples.h"
+#include "base/proc.h"
 #include "base/sys.h"
 #include "base/text.h"
 #include "cache/catalogue/home.h"
@@ -126,7 +126,7 @@ static void name_draft(struct stk_entry_draft *draft, const char *home)
 {
     char name[64], folder[STK_ENTRY_FOLDER_BYTES];
     uint64_t unique = (uint64_t)stk_clock_boottime_ns() ^ (uint64_t)(uintptr_t)draft;
-    stk_text_print(name, sizeof name, "%lu-%lu.%016lx", stk_samples_namespace(),
+    stk_text_print(name, sizeof name, "%lu-%lu.%016lx", stk_proc_pid_namespace(),
                    (uint64_t)stk_sys_getpid(),
                    unique - unique % DRAFT_FOLDERS + stk_sys_getcpu() % DRAFT_FOLDERS);
     stk_entry_folder(name, folder);

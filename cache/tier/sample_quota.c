@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 
+#include "base/proc.h"
 #include "base/samples.h"
 #include "base/sys.h"
 #include "base/text.h"
@@ -40,7 +41,7 @@ static int64_t used_of(const struct stk_tier *tier, uint64_t namespace)
 
 int64_t stk_sample_quota_used_blocks(const struct stk_tier *tier)
 {
-    return used_of(tier, stk_samples_namespace());
+    return used_of(tier, stk_proc_pid_namespace());
 }
 
 static int64_t unused_of(const struct stk_tier *tier, const struct stk_sample_quota *quota)
@@ -63,7 +64,7 @@ int64_t stk_sample_quota_unused_blocks(const struct stk_tier *tier)
 
 struct stk_sample_quota *stk_sample_quota_find(struct stk_tier *tier)
 {
-    uint64_t namespace = stk_samples_namespace();
+    uint64_t namespace = stk_proc_pid_namespace();
     for (int i = 0; i < STK_SAMPLE_QUOTAS && namespace != 0; i++) {
         struct stk_sample_quota *quota = &tier->shared->quotas[i];
         uint64_t seen = 0;
@@ -108,7 +109,7 @@ struct stk_sample_quota *stk_sample_quota_find_wanting(const struct stk_tier *ti
         if (atomic_load_explicit(&quota->wanted_blocks, memory_order_relaxed) <= 0) {
             continue;
         }
-        namespace = namespace != 0 ? namespace : stk_samples_namespace();
+        namespace = namespace != 0 ? namespace : stk_proc_pid_namespace();
         if (namespace != 0 && atomic_load(&quota->namespace) == namespace) {
             return quota;
         }

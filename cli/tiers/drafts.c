@@ -11,7 +11,6 @@
 
 #include "base/clock.h"
 #include "base/proc.h"
-#include "base/samples.h"
 #include "base/walk.h"
 #include "cache/big/blocks.h"
 #include "cache/entry/draft.h"
@@ -48,7 +47,7 @@ static bool is_left(const struct stat *stat_)
 static bool is_dead_draft(const char *home, const char *name, const struct stat *stat_)
 {
     uint64_t namespace, pid;
-    if (stk_entry_parse_draft(name, &namespace, &pid) && namespace == stk_samples_namespace()) {
+    if (stk_entry_parse_draft(name, &namespace, &pid) && namespace == stk_proc_pid_namespace()) {
         return stk_proc_is_over((pid_t)pid);
     }
     return is_left(stat_) && !(stk_entry_looks_like(name, stat_) && has_table(home, name));

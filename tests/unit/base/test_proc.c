@@ -10,6 +10,7 @@
 #include <sys/mman.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -278,6 +279,33 @@ START_TEST(view)
 }
 END_TEST
 
+/* Returns 0 in a child that is in another pid namespace, and says so. */
+static int finds_new_namespace(void *parents)
+{
+    return stk_proc_pid_namespace() != *(uint64_t *)parents ? 0 : 1;
+}
+
+static int child_in_new_namespace(void *parents)
+{
+    return unshare(CLONE_NEWPID) != 0 || stk_proc_pid_namespace() != *(uint64_t *)parents
+               ? 2
+               : unit_in_child(finds_new_namespace, parents);
+}
+
+START_TEST(pid_namespace)
+{
+    struct stat namespace;
+    ck_assert_int_eq(stat("/proc/self/ns/pid", &namespace), 0);
+    uint64_t mine = stk_proc_pid_namespace();
+    ck_assert_uint_eq(mine, namespace.st_ino);
+    ck_assert_uint_eq(stk_proc_pid_namespace(), mine);
+    UNIT_NEEDS_PRIVATE();
+    if (geteuid() == 0) {
+        ck_assert_int_eq(unit_in_child(child_in_new_namespace, &mine), 0);
+    }
+}
+END_TEST
+
 START_TEST(fd_path)
 {
     char path[32];
@@ -298,6 +326,7 @@ Suite *suite_proc(void)
     tcase_add_test(all, view);
     tcase_add_test(all, rights);
     tcase_add_test(all, rights_of_the_confined);
+    tcase_add_test(all, pid_namespace);
     tcase_add_test(all, fd_path);
     return suite;
 }

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/proc.h"
 #include "base/samples.h"
 #include "tests/unit/unit.h"
 #include "tests/unit/cache/recount.h"
@@ -30,7 +31,7 @@ static void write_store(size_t bytes)
 {
     char name[STK_SAMPLES_NAME_BYTES];
     void *data = calloc(1, bytes);
-    ck_assert(stk_samples_name(stk_samples_namespace(), name));
+    ck_assert(stk_samples_name(stk_proc_pid_namespace(), name));
     mkdir(unit_join(tier.home, STK_SAMPLES_DIRECTORY), 0700);
     const char *place = unit_join(unit_join(tier.home, STK_SAMPLES_DIRECTORY), name);
     mkdir(place, 0700);
