@@ -192,8 +192,9 @@ int stk_entry_begin(struct stk_entry_draft *draft, const struct stk_tier *tier, 
     if (error == 0) {
         error = stk_entry_move_up(draft);
     }
-    if (error == 0) {
-        /* Room for all of it at once: the error comes here, and the file lies in one piece. */
+    if (error == 0 && !tier->shared->memory) {
+        /* Room for all of it at once: the error comes here, and the file lies in one piece. Memory
+         * has no pieces, and its error comes with the write. */
         error = stk_sys_fallocate(draft->fd, 0, (off_t)bytes);
         error = error == -EOPNOTSUPP ? 0 : error;
     }

@@ -369,12 +369,19 @@ START_TEST(no_room_for_a_draft)
 {
     UNIT_NEEDS_PRIVATE();
     struct stk_entry_draft draft;
-    make_tier(1000, 1000, true);
+    static const char bytes[1 << 20];
+    make_tier(1000, 1000, false);
     unit_mount_tmpfs(tier.home, "size=64k,mode=700");
     unit_mount_tmpfs(unit_directory("home/fill"), "size=64k,mode=700");
     make_folders();
-    ck_assert_int_eq(stk_entry_begin(&draft, &tier, 1 << 20), -ENOSPC);
+    ck_assert_int_eq(stk_entry_begin(&draft, &tier, sizeof bytes), -ENOSPC);
     ck_assert_int_eq(stk_entry_begin(&draft, &tier, 4096), 0);
+    stk_entry_discard(&draft);
+    shared.memory = true;
+    ck_assert_int_eq(stk_entry_begin(&draft, &tier, sizeof bytes), 0);
+    ck_assert_int_eq(stk_entry_write(&draft, bytes, sizeof bytes, 0), -ENOSPC);
+    stk_entry_discard(&draft);
+    shared.memory = false;
     strcpy(tier.home, unit_path("none"));
     ck_assert_int_eq(stk_entry_begin(&draft, &tier, 4096), -ENOENT);
 }
