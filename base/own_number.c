@@ -15,6 +15,18 @@
  * without need. */
 static _Atomic uint64_t held[WORDS];
 
+static bool alone;
+
+void stk_own_number_begin_alone(void)
+{
+    alone = true;
+}
+
+bool stk_own_number_is_alone(void)
+{
+    return alone;
+}
+
 static _Atomic uint64_t *word_of(int number)
 {
     return &held[(unsigned)number / WORD_BITS % WORDS];
@@ -53,6 +65,9 @@ static int duplicate(int fd, int number)
  * owner may be about to write to it, so the file must not have that number for a moment. */
 int stk_own_number_take(int fd)
 {
+    if (alone) {
+        return -EALREADY;
+    }
     int result = -EAGAIN, number = stk_sys_high_number();
     for (int i = 0; i < TRIES && result == -EAGAIN; i++, number++) {
         result = is_free(number) && hold(number) ? duplicate(fd, number) : -EAGAIN;

@@ -9,8 +9,16 @@
  */
 #pragma once
 
+#include <stdbool.h>
+
+/* Says that the process runs no code but ours, so that each number has one owner without being
+ * taken. Called before the process has threads. A child of fork inherits it. */
+void stk_own_number_begin_alone(void);
+/* Returns true after stk_own_number_begin_alone. */
+bool stk_own_number_is_alone(void);
+
 /* Duplicates `fd` to a number that is high, close-on-exec, and without an owner. Returns it, or
- * -errno. */
+ * -errno; -EALREADY after stk_own_number_begin_alone. */
 int stk_own_number_take(int fd);
 /* Releases a number. Its descriptor is closed before. */
 void stk_own_number_release(int number);

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/options.h"
+#include "base/own_number.h"
 #include "cli/doctor/doctor.h"
 #include "cli/help/help.h"
 #include "cli/os/config_file.h"
@@ -171,6 +172,7 @@ static int run(int count, char **arguments)
 
 int main(int count, char **arguments)
 {
+    stk_own_number_begin_alone();
     hold_streams();
     config_files_read();
     adopt_older_names();

@@ -343,9 +343,10 @@ static bool open_file(struct group *group)
     if (low < 0) {
         return false; /* it may be whole meanwhile */
     }
+    struct stat stat;
     group->file =
         (struct stk_entry_draft){.fd = low, .dev = blocks->tier->dev, .ino = blocks->file_ino};
-    return stk_entry_move_up(&group->file) == 0 && stk_entry_holds(&group->file);
+    return stk_entry_move_up(&group->file) == 0 && stk_entry_stat(&group->file, &stat);
 }
 
 /* Returns how many blocks to fill: only the wanted ones for random reads; for a reader from front

@@ -34,7 +34,7 @@ bool stk_entry_stat(const struct stk_entry_draft *draft, struct stat *stat)
 bool stk_entry_holds(const struct stk_entry_draft *draft)
 {
     struct stat stat;
-    return stk_entry_stat(draft, &stat);
+    return stk_own_number_is_alone() || stk_entry_stat(draft, &stat);
 }
 
 int stk_entry_write(const struct stk_entry_draft *draft, const void *data, size_t bytes,
@@ -46,7 +46,7 @@ int stk_entry_write(const struct stk_entry_draft *draft, const void *data, size_
 void stk_entry_close(struct stk_entry_draft *draft)
 {
     struct stat stat;
-    if (draft->fd >= 0 && whose_is(draft, &stat) != SOMEBODY_ELSES) {
+    if (draft->fd >= 0 && (stk_own_number_is_alone() || whose_is(draft, &stat) != SOMEBODY_ELSES)) {
         stk_sys_close(draft->fd);
     }
     if (draft->own) {

@@ -11,6 +11,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "base/own_number.h"
 #include "cache/entry/draft.h"
 
 static char name[] = "ext4@0123456789abcdef/data/set";
@@ -322,6 +323,26 @@ START_TEST(a_closed_number_is_not_the_next_drafts)
 }
 END_TEST
 
+/* Returns 0 if the draft has the number that open() gave, and no other is to be had. */
+static int begin_alone(void *context)
+{
+    (void)context;
+    int lowest = dup(0);
+    close(lowest);
+    stk_own_number_begin_alone();
+    struct stk_entry_draft draft = begin("alone");
+    bool low = draft.fd == lowest && !draft.own && stk_own_number_take(0) == -EALREADY;
+    stk_entry_discard(&draft);
+    return low && dup(0) == lowest ? 0 : 1;
+}
+
+START_TEST(where_no_other_code_runs_numbers_are_low)
+{
+    make_tier(1000, 1000, true);
+    ck_assert_int_eq(unit_in_child(begin_alone, NULL), 0);
+}
+END_TEST
+
 struct watched_number {
     int number;
     _Atomic bool over, used;
@@ -417,6 +438,7 @@ Suite *suite_entry(void)
     tcase_add_test(publish, discards);
     tcase_add_test(publish, numbers_are_out_of_the_way);
     tcase_add_test(publish, a_closed_number_is_not_the_next_drafts);
+    tcase_add_test(publish, where_no_other_code_runs_numbers_are_low);
     tcase_add_test(publish, a_closed_number_is_no_other_drafts_for_a_moment);
     tcase_add_test(publish, no_room_for_a_draft);
     return suite;
