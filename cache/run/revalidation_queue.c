@@ -12,7 +12,7 @@
 #define LOOK_NS STK_NS_PER_S /* a wake-up can be lost with a process that is killed */
 
 void stk_revalidation_queue_open(struct stk_revalidation_queue *queue,
-                                 const struct stk_roots *roots)
+                                 const struct stk_roots *roots, pid_t taker)
 {
     queue->root_count = 0;
     for (unsigned i = 0; i < roots->count; i++) {
@@ -21,12 +21,12 @@ void stk_revalidation_queue_open(struct stk_revalidation_queue *queue,
             queue->roots[queue->root_count++] = root->key.low;
         }
     }
-    atomic_store(&queue->open, 1);
+    atomic_store(&queue->taker, (uint32_t)taker);
 }
 
 void stk_revalidation_queue_close(struct stk_revalidation_queue *queue)
 {
-    atomic_store(&queue->open, 0);
+    atomic_store(&queue->taker, 0);
     atomic_fetch_add(&queue->count, 1);
     stk_sys_futex_wake_all(&queue->count);
 }
@@ -77,12 +77,19 @@ static struct stk_revalidation_queue_slot *find_abandoned(struct stk_revalidatio
     return NULL;
 }
 
+/* Returns true if another process takes from the queue. */
+static bool is_for_another(const struct stk_revalidation_queue *queue)
+{
+    uint32_t taker = atomic_load_explicit(&queue->taker, memory_order_acquire);
+    return taker != 0 && taker != (uint32_t)stk_sys_getpid();
+}
+
 struct stk_revalidation_queue_slot *
 stk_revalidation_queue_reserve(struct stk_revalidation_queue *queue, const struct stk_root *root,
                                const char *below)
 {
     uint32_t place;
-    if (queue == NULL || atomic_load_explicit(&queue->open, memory_order_acquire) == 0 ||
+    if (queue == NULL || !is_for_another(queue) ||
         strlen(below) >= STK_REVALIDATION_QUEUE_PATH_BYTES ||
         !find_root(queue, root->key.low, &place)) {
         return NULL;
@@ -141,7 +148,7 @@ bool stk_revalidation_queue_take(struct stk_revalidation_queue *queue, uint64_t 
 {
     for (;;) {
         uint32_t count = atomic_load(&queue->count); /* first, so no wake after it is missed */
-        if (atomic_load(&queue->open) == 0) {
+        if (atomic_load(&queue->taker) == 0) {
             return false;
         }
         if (take_one(queue, root, below)) {

@@ -30,7 +30,7 @@ struct stk_revalidation_queue_slot {
 };
 
 struct stk_revalidation_queue {
-    _Atomic uint32_t open;  /* 1: a taker is there */
+    _Atomic uint32_t taker; /* the process that takes; 0: none */
     _Atomic uint32_t count; /* counts queued paths, for the takers to wait on */
     _Atomic uint32_t takers_waiting;
     _Atomic uint32_t next; /* where the search for a free slot begins */
@@ -39,14 +39,14 @@ struct stk_revalidation_queue {
     struct stk_revalidation_queue_slot slots[STK_REVALIDATION_QUEUE_SLOTS];
 };
 
-/* Opens the queue for files below these roots. For the taker. */
+/* Opens the queue for files below these roots. Process `taker` takes from it. */
 void stk_revalidation_queue_open(struct stk_revalidation_queue *queue,
-                                 const struct stk_roots *roots);
+                                 const struct stk_roots *roots, pid_t taker);
 /* Closes the queue, and ends the waits of all takers. */
 void stk_revalidation_queue_close(struct stk_revalidation_queue *queue);
 
 /* Reserves a slot, which is then to be queued or given back. Returns NULL if the caller shall ask
- * now. */
+ * now: the taker always, since no other process asks for it. */
 struct stk_revalidation_queue_slot *
 stk_revalidation_queue_reserve(struct stk_revalidation_queue *queue, const struct stk_root *root,
                                const char *below);

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <stdatomic.h>
 #include <stdio.h>
+#include <unistd.h>
 
 #include "cache/listing/listing.h"
 #include "cache/version/freshness.h"
@@ -82,7 +83,7 @@ static void *begin(void *context)
     if (queue == NULL) {
         return context;
     }
-    stk_revalidation_queue_open(queue, &cache->roots);
+    stk_revalidation_queue_open(queue, &cache->roots, getpid());
     atomic_store(&opened, queue);
     for (int i = 1; i < THREADS && queue->root_count > 0 && thread_start_detached(validate, queue);
          i++) {

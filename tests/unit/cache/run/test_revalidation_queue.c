@@ -15,7 +15,7 @@ static const struct stk_root *begin(void)
     roots.count = 2;
     roots.roots[0] = (struct stk_root){.key = {.low = 7}, .usable = true};
     roots.roots[1] = (struct stk_root){.key = {.low = 8}, .usable = true, .kind = STK_ROOT_DISK};
-    stk_revalidation_queue_open(&queue, &roots);
+    stk_revalidation_queue_open(&queue, &roots, getppid());
     return &roots.roots[0];
 }
 
@@ -57,6 +57,8 @@ START_TEST(only_what_somebody_takes)
         stk_revalidation_queue_reserve(&queue, &roots.roots[1], "a")); /* local: asks */
     ck_assert_ptr_null(stk_revalidation_queue_reserve(&queue, root, longest));
     ck_assert_ptr_nonnull(stk_revalidation_queue_reserve(&queue, root, longest + 1));
+    stk_revalidation_queue_open(&queue, &roots, getpid());
+    ck_assert_ptr_null(stk_revalidation_queue_reserve(&queue, root, "a"));
     stk_revalidation_queue_close(&queue);
     ck_assert_ptr_null(stk_revalidation_queue_reserve(&queue, root, "a"));
 }
