@@ -16,7 +16,6 @@
 #include <sys/time.h>
 #include <sys/un.h>
 #include <sys/sysmacros.h>
-#include <time.h>
 
 #include "base/arch/syscall.h"
 
@@ -590,9 +589,18 @@ void stk_sys_futex_wake_one(void *word)
     CALL(SYS_futex, word, FUTEX_WAKE, 1);
 }
 
+static int (*read_clock)(clockid_t clock, struct timespec *now);
+
+void stk_sys_clock_by(int (*read)(clockid_t clock, struct timespec *now))
+{
+    read_clock = read;
+}
+
 int64_t stk_sys_clock_ns(int clock)
 {
     struct timespec now = {0, 0};
-    CALL(SYS_clock_gettime, clock, &now);
+    if (read_clock == NULL || read_clock(clock, &now) != 0) {
+        CALL(SYS_clock_gettime, clock, &now);
+    }
     return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
 }

@@ -19,6 +19,7 @@
 #include <sys/statfs.h>
 #include <sys/types.h>
 #include <sys/uio.h>
+#include <time.h>
 
 /* Opens a file. O_CLOEXEC is the caller's to give. */
 int stk_sys_openat(int dirfd, const char *path, int flags, mode_t mode);
@@ -200,3 +201,6 @@ int stk_sys_futex_wait(void *word, uint32_t expected, int64_t timeout_ns);
 void stk_sys_futex_wake_all(void *word);
 void stk_sys_futex_wake_one(void *word);
 int64_t stk_sys_clock_ns(int clock);
+/* Has the clocks read by this function from now on, instead of by a system call. Called before the
+ * process has threads. NULL: by the system call. */
+void stk_sys_clock_by(int (*read)(clockid_t clock, struct timespec *now));

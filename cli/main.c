@@ -10,6 +10,7 @@
 #include "base/own_number.h"
 #include "cli/doctor/doctor.h"
 #include "cli/help/help.h"
+#include "cli/os/clock_page.h"
 #include "cli/os/config_file.h"
 #include "cli/out/nearest.h"
 #include "cli/out/say.h"
@@ -173,6 +174,7 @@ static int run(int count, char **arguments)
 int main(int count, char **arguments)
 {
     stk_own_number_begin_alone();
+    clock_page_use();
     hold_streams();
     config_files_read();
     adopt_older_names();

@@ -124,6 +124,30 @@ START_TEST(processes_and_clocks)
 }
 END_TEST
 
+static int tell_five(clockid_t clock, struct timespec *now)
+{
+    *now = (struct timespec){.tv_sec = 5, .tv_nsec = clock};
+    return 0;
+}
+
+static int tell_nothing(clockid_t clock, struct timespec *now)
+{
+    *now = (struct timespec){.tv_sec = clock};
+    return -1;
+}
+
+START_TEST(clocks_by_another_way)
+{
+    int64_t before = stk_sys_clock_ns(CLOCK_BOOTTIME);
+    stk_sys_clock_by(tell_five);
+    ck_assert_int_eq(stk_sys_clock_ns(CLOCK_BOOTTIME), 5 * STK_NS_PER_S + CLOCK_BOOTTIME);
+    stk_sys_clock_by(tell_nothing);
+    ck_assert_int_ge(stk_sys_clock_ns(CLOCK_BOOTTIME), before);
+    stk_sys_clock_by(NULL);
+    ck_assert_int_ge(stk_sys_clock_ns(CLOCK_BOOTTIME), before);
+}
+END_TEST
+
 static bool forbid_limits(void)
 {
     struct sock_filter filter[] = {
@@ -182,6 +206,7 @@ Suite *suite_sys(void)
     tcase_add_test(all, the_limit_on_file_sizes_is_an_error);
     tcase_add_test(all, lists_of_buffers_are_looked_at);
     tcase_add_test(all, processes_and_clocks);
+    tcase_add_test(all, clocks_by_another_way);
     tcase_add_test(all, the_processor_is_the_one_that_runs);
     tcase_add_test(all, a_duplicate_is_high_where_the_limit_is_not_known);
     return suite;
