@@ -115,13 +115,6 @@ ANSWER(int, stk_sys_madvise, (void *address, size_t bytes, int advice),
 ANSWER(int, stk_sys_mincore, (void *address, size_t bytes, unsigned char *pages),
        CALL(SYS_mincore, address, bytes, pages))
 ANSWER(pid_t, stk_sys_getpid, (void), CALL(SYS_getpid))
-unsigned stk_sys_getcpu(void)
-{
-    unsigned processor = 0;
-    CALL(SYS_getcpu, &processor, NULL, NULL);
-    return processor;
-}
-
 ANSWER(uid_t, stk_sys_getuid, (void), CALL(SYS_getuid))
 ANSWER(uid_t, stk_sys_geteuid, (void), CALL(SYS_geteuid))
 ANSWER(int, stk_sys_getresuid, (uid_t uids[3]), CALL(SYS_getresuid, &uids[0], &uids[1], &uids[2]))

@@ -161,8 +161,6 @@ void stk_sys_restore_signals(const uint64_t *before);
 long stk_sys_call(long number, const long at[6]);
 
 pid_t stk_sys_getpid(void);
-/* Returns the number of the processor on which this thread runs; 0 if the kernel refuses. */
-unsigned stk_sys_getcpu(void);
 uid_t stk_sys_getuid(void);
 uid_t stk_sys_geteuid(void);
 /* Read the real, effective and saved numbers. */

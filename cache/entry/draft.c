@@ -109,52 +109,12 @@ bool stk_entry_parse_draft(const char *name, uint64_t *namespace, uint64_t *pid)
 
 /* ---- making ---- */
 
-#define DRAFT_FOLDERS 8U /* a power of two, of one digit each */
-
-/* Spreads drafts: a file system locks a folder while a file is made in it or leaves it. */
-void stk_entry_folder(const char *name, char out[STK_ENTRY_FOLDER_BYTES])
-{
-    size_t length = strlen(name);
-    unsigned last = length > 0 ? (unsigned char)name[length - 1] : 0;
-    memcpy(out, "/fill/0/", STK_ENTRY_FOLDER_BYTES);
-    out[sizeof "/fill/" - 1] = (char)('0' + last % DRAFT_FOLDERS);
-}
-
-/* Gives the draft its path. There is room for all numbers. The last digit is the processor's: a
- * thread spins at a folder's lock only while the holder runs on another processor. */
+/* Gives the draft its path. There is room for all numbers. */
 static void name_draft(struct stk_entry_draft *draft, const char *home)
 {
-    char name[64], folder[STK_ENTRY_FOLDER_BYTES];
     uint64_t unique = (uint64_t)stk_clock_boottime_ns() ^ (uint64_t)(uintptr_t)draft;
-    stk_text_print(name, sizeof name, "%lu-%lu.%016lx", stk_proc_pid_namespace(),
-                   (uint64_t)stk_sys_getpid(),
-                   unique - unique % DRAFT_FOLDERS + stk_sys_getcpu() % DRAFT_FOLDERS);
-    stk_entry_folder(name, folder);
-    stk_text_print(draft->path, sizeof draft->path, "%s%s%s", home, folder, name);
-}
-
-static int make_directory(const struct stk_tier *tier, const char *path)
-{
-    int64_t blocks = tier->shared->memory ? 0 : stk_budget_blocks_of(1, tier->shared->block_bytes);
-    int error = stk_tier_take(tier->shared, blocks, 1);
-    if (error != 0) {
-        return error;
-    }
-    error = stk_sys_make_directory(path, 0700);
-    if (error != 0) {
-        stk_tier_release(tier->shared, blocks, 1);
-    }
-    return error == -EEXIST ? 0 : error;
-}
-
-/* Makes the folder of a draft. */
-static int make_folder(const struct stk_tier *tier, char *path)
-{
-    char *slash = strrchr(path, '/');
-    *slash = '\0';
-    int error = make_directory(tier, path);
-    *slash = '/';
-    return error;
+    stk_text_print(draft->path, sizeof draft->path, "%s/fill/%lu-%lu.%016lx", home,
+                   stk_proc_pid_namespace(), (uint64_t)stk_sys_getpid(), unique);
 }
 
 /* Opens the draft's file. Returns 0 or -errno. */
@@ -163,16 +123,6 @@ static int create(struct stk_entry_draft *draft)
     draft->fd = stk_sys_openat(AT_FDCWD, draft->path,
                                O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, STK_ENTRY_MODE);
     return draft->fd < 0 ? draft->fd : 0;
-}
-
-static int create_in_folder(struct stk_entry_draft *draft, const struct stk_tier *tier)
-{
-    int error = create(draft);
-    if (error == -ENOENT) {
-        error = make_folder(tier, draft->path);
-        error = error != 0 ? error : create(draft);
-    }
-    return error;
 }
 
 int stk_entry_begin(struct stk_entry_draft *draft, const struct stk_tier *tier, uint64_t bytes)
@@ -184,7 +134,7 @@ int stk_entry_begin(struct stk_entry_draft *draft, const struct stk_tier *tier, 
         return error;
     }
     name_draft(draft, tier->home);
-    error = create_in_folder(draft, tier);
+    error = create(draft);
     if (error != 0) {
         return error;
     }
@@ -211,6 +161,20 @@ void stk_entry_discard(struct stk_entry_draft *draft)
 }
 
 /* ---- publishing ---- */
+
+static int make_directory(const struct stk_tier *tier, const char *path)
+{
+    int64_t blocks = tier->shared->memory ? 0 : stk_budget_blocks_of(1, tier->shared->block_bytes);
+    int error = stk_tier_take(tier->shared, blocks, 1);
+    if (error != 0) {
+        return error;
+    }
+    error = stk_sys_make_directory(path, 0700);
+    if (error != 0) {
+        stk_tier_release(tier->shared, blocks, 1);
+    }
+    return error == -EEXIST ? 0 : error;
+}
 
 /* Writes the note in a directory that exists. Its failure does not matter. */
 static void write_note(const struct stk_tier *tier, const char *path, const char *text)

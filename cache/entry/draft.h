@@ -1,6 +1,6 @@
 /*
- * Drafts: an entry is written in a file of its own, HOME/fill/DIGIT/..., and published by a rename
- * when it is complete. No heap; safe in threads, after fork and in signal handlers.
+ * Drafts: an entry is written in a file of its own, HOME/fill/..., and published by a rename when
+ * it is complete. No heap; safe in threads, after fork and in signal handlers.
  */
 #pragma once
 
@@ -18,17 +18,12 @@ struct stk_entry_draft {
     bool own; /* no other draft gets the number while this one is open (base/own_number.h) */
     uint64_t dev, ino;
     bool removed; /* another process had unlinked it when it was discarded */
-    char path[STK_HOME_BYTES + 72];
+    char path[STK_HOME_BYTES + 64];
 };
 
-#define STK_ENTRY_FOLDER_BYTES sizeof "/fill/0/"
-
-/* Writes the folder, below a tier's home, of the draft with this name. */
-void stk_entry_folder(const char *name, char out[STK_ENTRY_FOLDER_BYTES]);
 /* Takes a draft's name apart: the pid namespace of its filler, and the filler's pid there. */
 bool stk_entry_parse_draft(const char *name, uint64_t *namespace, uint64_t *pid);
-/* Begins a draft of so many bytes. Makes a missing folder and counts it against the tier's budget.
- * Returns 0, or -errno with no draft left behind. */
+/* Begins a draft of so many bytes. Returns 0, or -errno with nothing left behind. */
 int stk_entry_begin(struct stk_entry_draft *draft, const struct stk_tier *tier, uint64_t bytes);
 /* Moves the draft to a number of its own, if there is one. Returns 0, or -EBADF if the draft was
  * closed before. */

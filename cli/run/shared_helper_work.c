@@ -14,7 +14,6 @@
 #include "base/clock.h"
 #include "base/local.h"
 #include "base/sys.h"
-#include "cache/entry/draft.h"
 #include "cache/origin/entry_name.h"
 #include "cache/run/shared_request.h"
 #include "cache/tier/tier.h"
@@ -91,9 +90,7 @@ static int open_inode(const struct stk_shared_request_spec *spec, const char *fo
 static int open_draft(const struct stk_shared_request_spec *spec)
 {
     struct stat stat_ = {.st_dev = 0};
-    char folder[STK_ENTRY_FOLDER_BYTES];
-    stk_entry_folder(spec->draft, folder);
-    int fd = open_inode(spec, folder, spec->draft, O_WRONLY, &stat_);
+    int fd = open_inode(spec, "/fill/", spec->draft, O_WRONLY, &stat_);
     return stk_sys_opened(fd, fd < 0 || stat_.st_dev == spec->dev ? 0 : -ENOENT);
 }
 

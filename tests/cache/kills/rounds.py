@@ -171,7 +171,7 @@ class Round:
 
 
 def drafts():
-    return list((HOME / "fill").glob("?/*"))
+    return list((HOME / "fill").glob("*"))
 
 
 def is_over(filler):

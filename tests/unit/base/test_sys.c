@@ -5,7 +5,6 @@
 #include <fcntl.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
-#include <sched.h>
 #include <stddef.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -171,22 +170,6 @@ static int duplicate_without_limits(void *context)
     return limit->rlim_cur < 512 ? number != -EINVAL : number < 512;
 }
 
-START_TEST(the_processor_is_the_one_that_runs)
-{
-    cpu_set_t all, one;
-    ck_assert_int_eq(sched_getaffinity(0, sizeof all, &all), 0);
-    for (unsigned i = 0; i < CPU_SETSIZE; i++) {
-        if (CPU_ISSET(i, &all)) {
-            CPU_ZERO(&one);
-            CPU_SET(i, &one);
-            ck_assert_int_eq(sched_setaffinity(0, sizeof one, &one), 0);
-            ck_assert_uint_eq(stk_sys_getcpu(), i);
-        }
-    }
-    ck_assert_int_eq(sched_setaffinity(0, sizeof all, &all), 0);
-}
-END_TEST
-
 /* A low one would be the number of the program's next file. */
 START_TEST(a_duplicate_is_high_where_the_limit_is_not_known)
 {
@@ -207,7 +190,6 @@ Suite *suite_sys(void)
     tcase_add_test(all, lists_of_buffers_are_looked_at);
     tcase_add_test(all, processes_and_clocks);
     tcase_add_test(all, clocks_by_another_way);
-    tcase_add_test(all, the_processor_is_the_one_that_runs);
     tcase_add_test(all, a_duplicate_is_high_where_the_limit_is_not_known);
     return suite;
 }

@@ -82,13 +82,6 @@ END_TEST
 static struct stk_tier_shared shared;
 static struct stk_tier tier;
 
-static void make_folders(void)
-{
-    for (char digit = '0'; digit <= '7'; digit++) {
-        unit_directory((char[]){'h', 'o', 'm', 'e', '/', 'f', 'i', 'l', 'l', '/', digit, '\0'});
-    }
-}
-
 static void make_tier(int64_t blocks, int64_t inodes, bool memory)
 {
     tier.shared = &shared;
@@ -98,7 +91,6 @@ static void make_tier(int64_t blocks, int64_t inodes, bool memory)
     strcpy(tier.home, unit_directory("home"));
     unit_directory("home/tree");
     unit_directory("home/fill");
-    make_folders();
 }
 
 static struct stk_entry_draft begin(const char *text)
@@ -207,38 +199,6 @@ START_TEST(what_is_there_stays)
     ck_assert(unit_has_text(entry_of("x"), "first"));
     ck_assert(!unit_exists(second.path));
     ck_assert_int_eq(second.fd, -1);
-}
-END_TEST
-
-START_TEST(the_folder_of_a_name)
-{
-    static const char *const folders[][2] = {{"1-2.0123456789abcdef", "/fill/6/"},
-                                             {"1-2.0123456789abcde0", "/fill/0/"},
-                                             {"1-2.0123456789abcde9", "/fill/1/"},
-                                             {"", "/fill/0/"}};
-    for (size_t i = 0; i < sizeof folders / sizeof *folders; i++) {
-        char folder[STK_ENTRY_FOLDER_BYTES];
-        stk_entry_folder(folders[i][0], folder);
-        ck_assert_str_eq(folder, folders[i][1]);
-    }
-}
-END_TEST
-
-START_TEST(a_folder_that_is_missing)
-{
-    struct stk_entry_draft draft;
-    make_tier(8, 1, false);
-    strcpy(tier.home, unit_directory("bare"));
-    ck_assert_int_eq(stk_entry_begin(&draft, &tier, 4096), -ENOENT);
-    ck_assert_int_eq(atomic_load(&shared.budget.used_inodes), 0);
-    unit_directory("bare/fill");
-    mode_t mask = umask(0777);
-    ck_assert_int_eq(stk_entry_begin(&draft, &tier, 4096), 0);
-    umask(mask);
-    ck_assert_int_eq(atomic_load(&shared.budget.used_inodes), 1);
-    ck_assert_int_eq(atomic_load(&shared.budget.used_blocks), 8);
-    *strrchr(draft.path, '/') = '\0';
-    ck_assert_uint_eq(unit_stat(draft.path).st_mode, S_IFDIR | 0700);
 }
 END_TEST
 
@@ -394,7 +354,6 @@ START_TEST(no_room_for_a_draft)
     make_tier(1000, 1000, false);
     unit_mount_tmpfs(tier.home, "size=64k,mode=700");
     unit_mount_tmpfs(unit_directory("home/fill"), "size=64k,mode=700");
-    make_folders();
     ck_assert_int_eq(stk_entry_begin(&draft, &tier, sizeof bytes), -ENOSPC);
     ck_assert_int_eq(stk_entry_begin(&draft, &tier, 4096), 0);
     stk_entry_discard(&draft);
@@ -433,8 +392,6 @@ Suite *suite_entry(void)
     tcase_add_test(publish, directories_take_blocks_on_disks);
     tcase_add_test(publish, no_budget_for_directories);
     tcase_add_test(publish, what_is_there_stays);
-    tcase_add_test(publish, the_folder_of_a_name);
-    tcase_add_test(publish, a_folder_that_is_missing);
     tcase_add_test(publish, discards);
     tcase_add_test(publish, numbers_are_out_of_the_way);
     tcase_add_test(publish, a_closed_number_is_not_the_next_drafts);
