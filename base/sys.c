@@ -166,7 +166,7 @@ void stk_sys_close_opened(int fd)
  * another thread may close the number of a descriptor. */
 static int mend_mode(const char *path, mode_t mode)
 {
-    struct stat stat;
+    struct stat stat = {.st_mode = 0};
     int error = stk_sys_fstatat(AT_FDCWD, path, &stat, AT_SYMLINK_NOFOLLOW);
     if (error == 0 && !S_ISLNK(stat.st_mode) && (mode & 0700 & ~stat.st_mode) != 0) {
         error = stk_sys_chmod(path, mode);

@@ -4,7 +4,7 @@ import os
 import subprocess
 import sys
 
-from conftest import BUILD, HERE
+from conftest import HERE
 from slices import ALL
 
 
