@@ -161,8 +161,9 @@ INLINE __m256i spread_luma(__m256i luma, int first)
 /* The middle of chroma, in parts of a sixteenth. Sums are signed without it. */
 #define CENTRE (16 * 128)
 
-struct rounding {
-    __m256i even, odd;
+/* The rounding of even and odd pixels, and the shuffle that drops the fourth byte of each. */
+struct constants {
+    __m256i even, odd, drop;
 };
 
 /* Sixteen pixels: every other four in each. Behind three bytes a pixel come four more, so the order
@@ -182,24 +183,24 @@ INLINE void store_four(uint8_t *out, __m256i low, __m256i high, size_t bytes, __
 /* The sixteen pixels around eight samples. `before` has those before the upper four and the lower
  * four themselves, `behind` the upper four and those behind. */
 INLINE void two_each(uint8_t *out, const uint8_t *luma, size_t bytes, __m256i before, __m256i own,
-                     __m256i behind, struct rounding round, __m256i drop)
+                     __m256i behind, struct constants constants)
 {
     __m256i sixteen = _mm256_broadcastsi128_si256(_mm_loadu_si128((const void *)luma));
     __m256i thrice = _mm256_mullo_epi16(own, _mm256_set1_epi16(3));
     before = _mm256_alignr_epi8(own, before, 12);
     behind = _mm256_alignr_epi8(behind, own, 4);
-    __m256i even = _mm256_add_epi16(_mm256_add_epi16(thrice, round.even), before);
-    __m256i odd = _mm256_add_epi16(_mm256_add_epi16(thrice, round.odd), behind);
+    __m256i even = _mm256_add_epi16(_mm256_add_epi16(thrice, constants.even), before);
+    __m256i odd = _mm256_add_epi16(_mm256_add_epi16(thrice, constants.odd), behind);
     even = colours(_mm256_srai_epi16(even, 4), spread_luma(sixteen, 0), bytes);
     odd = colours(_mm256_srai_epi16(odd, 4), spread_luma(sixteen, 1), bytes);
     store_four(out, _mm256_unpacklo_epi32(even, odd), _mm256_unpackhi_epi32(even, odd), bytes,
-               drop);
+               constants.drop);
 }
 
-INLINE void halved(uint8_t *out, const struct stk_line *from, size_t bytes, struct rounding round)
+INLINE void halved(uint8_t *out, const struct stk_line *from, size_t bytes,
+                   struct constants constants)
 {
     const struct stk_line own = *from, *line = &own; /* `out` may not change it */
-    const __m256i drop = shuffle_of(line);
     uint8_t aside[4 * PIXELS + MORE];
     struct mixed mixed = repeat_last(mix_lines(line, 0), line->samples), next;
     __m256i before = both(_mm_shuffle_epi32(mixed.low, 0), mixed.low);
@@ -214,8 +215,8 @@ INLINE void halved(uint8_t *out, const struct stk_line *from, size_t bytes, stru
             next = mix_next(line, at, mixed);
         }
         __m256i behind = both(mixed.high, next.low);
-        two_each(to, line->luma + 2 * at, bytes, before, both(mixed.low, mixed.high), behind, round,
-                 drop);
+        two_each(to, line->luma + 2 * at, bytes, before, both(mixed.low, mixed.high), behind,
+                 constants);
         bring(here, to, left, bytes);
         before = behind;
         mixed = next;
@@ -224,11 +225,12 @@ INLINE void halved(uint8_t *out, const struct stk_line *from, size_t bytes, stru
 
 TARGET void stk_avx2_colour(uint8_t *out, const struct stk_line *line)
 {
-    const struct rounding round = {_mm256_set1_epi16((int16_t)(line->round[0] - CENTRE)),
-                                   _mm256_set1_epi16((int16_t)(line->round[1] - CENTRE))};
+    const struct constants constants = {_mm256_set1_epi16((int16_t)(line->round[0] - CENTRE)),
+                                        _mm256_set1_epi16((int16_t)(line->round[1] - CENTRE)),
+                                        shuffle_of(line)};
     if (line->samples == 0) {
         line->bytes == 3 ? full(out, line, 3) : full(out, line, 4);
     } else {
-        line->bytes == 3 ? halved(out, line, 3, round) : halved(out, line, 4, round);
+        line->bytes == 3 ? halved(out, line, 3, constants) : halved(out, line, 4, constants);
     }
 }
