@@ -123,6 +123,11 @@ void ahead_process_begin(const struct request *request, struct stk_run *run)
     }
 }
 
+pid_t ahead_process_pid(void)
+{
+    return ahead.pid > 0 ? ahead.pid : 0;
+}
+
 /* Leaves the process behind if it waits for an origin. */
 static void wait_for_end(void)
 {

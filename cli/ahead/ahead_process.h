@@ -27,5 +27,7 @@ const char *ahead_process_prepare(void);
  * after the environment was set, and before there are threads. The request must stay. Without the
  * process nothing is read ahead, and the job validates by itself. */
 void ahead_process_begin(const struct request *request, struct stk_run *run);
+/* Returns the process, or 0. */
+pid_t ahead_process_pid(void);
 /* Ends the process. Writes its outcome as far as that is known. */
 void ahead_process_end(struct ahead_outcome *out);

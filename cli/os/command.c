@@ -203,11 +203,6 @@ void command_become(char **command)
     execute(command, &mask);
 }
 
-pid_t command_pid(void)
-{
-    return (pid_t)child;
-}
-
 int command_wait(void)
 {
     int status = 0;

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <stdbool.h>
-#include <sys/types.h>
 
 bool command_is_there(const char *name);
 /* Ends with status 127 if there is no such command, and with 126 if it cannot be executed. */
@@ -25,8 +24,6 @@ void command_outlive_writing(void);
 bool command_start(char **command);
 /* Executes the command in this process, as a last resort if no further process starts. */
 void command_become(char **command) __attribute__((noreturn));
-/* Returns the command's process; 0 if it was not started. */
-pid_t command_pid(void);
 /* Waits for the command. Returns its status as waitpid() gives it. */
 int command_wait(void);
 /* Returns the shell's exit status for a status of waitpid(). */

@@ -14,7 +14,6 @@
 #include "base/sys.h"
 #include "cache/catalogue/home.h"
 #include "cli/args/covered_paths.h"
-#include "cli/os/command.h"
 #include "cli/os/descriptors.h"
 #include "cli/out/say.h"
 
@@ -24,6 +23,7 @@
 #define BASH_FD    255  /* by which bash reads its script */
 
 static struct uncovered seen;
+static pid_t own; /* a process of the command, which has many threads */
 
 /* ---- what is no data ---- */
 
@@ -168,22 +168,24 @@ static void look_at_process(const struct request *request, long pid)
     }
 }
 
-static void look_from(const struct request *request, long pid, unsigned *tasks);
+static void look_below(const struct request *request, long pid, unsigned *tasks);
 
 static void look_at_children(const struct request *request, const char *path, unsigned *tasks)
 {
     long child;
     OWNED_FILE FILE *children = fopen(path, "re");
     while (children != NULL && fscanf(children, "%ld", &child) == 1) {
-        look_from(request, child, tasks);
+        if (child != own) {
+            look_at_process(request, child);
+            look_below(request, child, tasks);
+        }
     }
 }
 
-/* Looks at a process, and at all that it, or a thread of it, has started. */
-static void look_from(const struct request *request, long pid, unsigned *tasks)
+/* Looks at all processes that this one, or a thread of it, has started. */
+static void look_below(const struct request *request, long pid, unsigned *tasks)
 {
     char path[400];
-    look_at_process(request, pid);
     snprintf(path, sizeof path, "/proc/%ld/task", pid);
     OWNED_DIR DIR *threads = opendir(path);
     struct dirent *entry;
@@ -196,12 +198,17 @@ static void look_from(const struct request *request, long pid, unsigned *tasks)
     }
 }
 
+void uncovered_pass_over(pid_t process)
+{
+    own = process;
+}
+
 void uncovered_look(const struct request *request, bool served, int64_t since_ns)
 {
     static unsigned turn;
     unsigned tasks = 0;
     if (!served && (since_ns < OFTEN_NS || turn++ % SELDOM == 0)) {
-        look_from(request, command_pid(), &tasks);
+        look_below(request, getpid(), &tasks);
     }
 }
 

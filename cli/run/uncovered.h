@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "cli/args/request.h"
 
@@ -20,6 +21,8 @@ struct uncovered {
     uint64_t below;
 };
 
+/* Has later looks pass over a process that the command has started for itself. 0: none. */
+void uncovered_pass_over(pid_t process);
 /* Looks, now and then, unless files were served. */
 void uncovered_look(const struct request *request, bool served, int64_t since_ns);
 const struct uncovered *uncovered_read(void);

@@ -28,6 +28,7 @@
 #include "cli/run/notices.h"
 #include "cli/run/session.h"
 #include "cli/run/shared_helper.h"
+#include "cli/run/uncovered.h"
 #include "cli/summary/automatic.h"
 #include "cli/summary/forecast.h"
 #include "cli/summary/sampler.h"
@@ -149,6 +150,7 @@ static bool start_cached(const struct request *request, struct session *session)
 static void begin_beside(const struct request *request, struct session *session)
 {
     ahead_process_begin(request, &session->run);
+    uncovered_pass_over(ahead_process_pid());
     notices_begin();
     watch_begin(session);
 }
