@@ -5,11 +5,14 @@
 #include <unistd.h>
 
 #include "cli/os/command.h"
+#include "cli/os/detached.h"
 #include "cli/os/ending.h"
 #include "cli/out/say.h"
 #include "cli/out/shell_quote.h"
 #include "cli/out/summary_lines.h"
 #include "cli/run/uncovered.h"
+
+#define PATIENCE_MS 1000 /* for a server that may not answer */
 
 /* Asks about the path, if nothing else explains that no file was opened. */
 static void ask_about_path(const struct request *request)
@@ -25,15 +28,32 @@ static void ask_about_path(const struct request *request)
               request->spelled[0]);
 }
 
-/* Returns a covered directory that this user may not read, or NULL. */
-static const char *find_forbidden(const struct request *request)
+/* Answers with the number of a covered directory that this user may not read, or with their count.
+ */
+static void look_for_forbidden(void *context, int out)
 {
-    for (unsigned i = 0; i < request->count; i++) {
-        if (access(request->canonical[i], R_OK) != 0 && errno == EACCES) {
-            return request->spelled[i];
-        }
+    const struct figures *figures = context;
+    const struct request *request = figures->request;
+    unsigned i = 0;
+    while (i < request->count && (access(request->canonical[i], R_OK) == 0 || errno != EACCES)) {
+        i++;
     }
-    return NULL;
+    detached_answer(out, &i, sizeof i);
+}
+
+/* Returns a covered directory that this user may not read, or NULL; also if its server does not
+ * answer. Asks once. */
+static const char *find_forbidden(const struct figures *figures)
+{
+    static unsigned found;
+    static bool is_known;
+    struct figures asked = *figures;
+    if (!is_known && detached_ask(look_for_forbidden, &asked, &found, sizeof found, PATIENCE_MS) !=
+                         DETACHED_ANSWERED) {
+        found = figures->request->count;
+    }
+    is_known = true;
+    return found < figures->request->count ? figures->request->spelled[found] : NULL;
 }
 
 static void explain_command(const struct figures *figures)
@@ -46,7 +66,7 @@ static void explain_command(const struct figures *figures)
                         "summary: let it wait for them");
     }
     if (reason == NULL && command_exit_status(figures->status) == 0 &&
-        find_forbidden(figures->request) == NULL) {
+        find_forbidden(figures) == NULL) {
         ask_about_path(figures->request);
     }
 }
@@ -116,7 +136,7 @@ static void add_alarm(const struct figures *figures)
 {
     const struct request *request = figures->request;
     const char *others = request->count > 1 ? " (or the other paths)" : "";
-    const char *forbidden = find_forbidden(request);
+    const char *forbidden = find_forbidden(figures);
     OWNED char *ending = ending_text(figures->status, figures->memory_kills);
     if (forbidden != NULL) {
         lines_add(HEAD, "stoker: NOTHING WAS SERVED: permission denied: this user may not read %s",

@@ -1,14 +1,17 @@
 """The summary that `stoker run` gives at the end, to people and to programs."""
 
+import concurrent.futures
 import json
 import pathlib
 import shutil
 import signal
 import subprocess
 import sys
+import time
 
 import pytest
 
+import hang
 from job_fixtures import PROGRAMS
 from jobs import HOME, read_line, reading
 from memory_group import group_of
@@ -136,6 +139,16 @@ def test_it_is_said_loudly_when_nothing_matched(jobs, data):
     assert f"stoker: NOTHING WAS SERVED: no process opened a file below {data}" in ran.said
     assert "as that directory's real path" in ran.said and f"srun stoker run --path {data} --" in ran.said
     assert (ran.opens, ran.epochs) == (0, [])
+
+
+def test_a_server_that_hangs_is_not_waited_for(jobs, origin):
+    """The server is asked whether this user may read the directory."""
+    _, mount = origin.files("hung", 1, 100)
+    with concurrent.futures.ThreadPoolExecutor() as pool:
+        ran = pool.submit(jobs.run, ["sleep", "2"], path=mount)
+        time.sleep(1)
+        with origin.fs.faults(hang_ns=600 * 10**9):
+            assert "NOTHING WAS SERVED: no process opened a file" in ran.result(hang.patience(20)).said
 
 
 def test_a_command_that_failed_is_said_to_have_failed(jobs, data):
