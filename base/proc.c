@@ -7,7 +7,6 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <string.h>
-#include <sys/mman.h>
 
 #include "base/clock.h"
 #include "base/hash.h"
@@ -21,12 +20,9 @@
 #define MOST_GROUPS          1024
 #define DAY_NS               (24 * 3600 * STK_NS_PER_S)
 #define PASSING_CAPABILITIES (1u << CAP_DAC_OVERRIDE | 1u << CAP_DAC_READ_SEARCH)
-#ifndef MADV_WIPEONFORK
-#define MADV_WIPEONFORK 18
-#endif
-#define SETTING          "STOKER_"
-#define CONFINEMENT      "\nNoNewPrivs:\t"
-#define BEFORE_NEXT_LINE (sizeof CONFINEMENT) /* bytes of that line that were read */
+#define SETTING              "STOKER_"
+#define CONFINEMENT          "\nNoNewPrivs:\t"
+#define BEFORE_NEXT_LINE     (sizeof CONFINEMENT) /* bytes of that line that were read */
 /* The most that is read: no environment made by hand is larger. */
 #define MAX_ENVIRONMENT_BYTES (1u << 20)
 
@@ -357,53 +353,20 @@ void stk_proc_fd_path(char out[32], int fd)
     stk_text_print(out, 32, "/proc/self/fd/%lu", (uint64_t)(unsigned)fd);
 }
 
-static uint64_t ask_pid_namespace(void)
-{
-    struct stat namespace;
-    return stk_sys_fstatat(AT_FDCWD, "/proc/self/ns/pid", &namespace, 0) == 0 ? namespace.st_ino
-                                                                              : 0;
-}
-
-/* Returns a page that a child of fork finds zeroed; NULL where the kernel has none (before 4.14).
- */
-static void *make_own_page(void)
-{
-    void *page = stk_sys_memory(4096);
-    if (page != NULL && stk_sys_madvise(page, 4096, MADV_WIPEONFORK) != 0) {
-        stk_sys_munmap(page, 4096);
-        page = NULL;
-    }
-    return page;
-}
-
-/* Returns this process's word on such a page, or NULL. */
-static _Atomic uint64_t *own_word(void)
-{
-    static _Atomic(_Atomic uint64_t *) kept;
-    _Atomic uint64_t *word = atomic_load(&kept), *none = NULL;
-    if (word == NULL) {
-        word = make_own_page();
-        if (word != NULL && !atomic_compare_exchange_strong(&kept, &none, word)) {
-            stk_sys_munmap(word, 4096);
-            word = none; /* another thread's */
-        }
-    }
-    return word;
-}
-
-/* A child of fork may be in another namespace and have its parent's number there: 1 in each. So it
- * asks for itself. */
+/* A child of fork, which may be in another namespace, asks for itself. */
 uint64_t stk_proc_pid_namespace(void)
 {
-    _Atomic uint64_t *known = own_word();
-    uint64_t namespace = known != NULL ? atomic_load(known) : 0;
-    if (namespace == 0) {
-        namespace = ask_pid_namespace();
-        if (known != NULL) {
-            atomic_store(known, namespace);
-        }
+    static _Atomic uint64_t known; /* the process that has asked, and its namespace */
+    uint64_t pid = (uint64_t)stk_sys_getpid(), seen = atomic_load(&known);
+    struct stat namespace;
+    if (seen >> 32 == pid) {
+        return seen & UINT32_MAX;
     }
-    return namespace;
+    if (stk_sys_fstatat(AT_FDCWD, "/proc/self/ns/pid", &namespace, 0) != 0) {
+        return 0;
+    }
+    atomic_store(&known, pid << 32 | (namespace.st_ino & UINT32_MAX));
+    return namespace.st_ino & UINT32_MAX;
 }
 
 uint64_t stk_proc_boot(void)
