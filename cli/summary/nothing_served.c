@@ -32,8 +32,7 @@ static void ask_about_path(const struct request *request)
  */
 static void look_for_forbidden(void *context, int out)
 {
-    const struct figures *figures = context;
-    const struct request *request = figures->request;
+    const struct request *request = *(const struct request **)context;
     unsigned i = 0;
     while (i < request->count && (access(request->canonical[i], R_OK) == 0 || errno != EACCES)) {
         i++;
@@ -43,17 +42,16 @@ static void look_for_forbidden(void *context, int out)
 
 /* Returns a covered directory that this user may not read, or NULL; also if its server does not
  * answer. Asks once. */
-static const char *find_forbidden(const struct figures *figures)
+static const char *find_forbidden(const struct request *request)
 {
     static unsigned found;
     static bool is_known;
-    struct figures asked = *figures;
-    if (!is_known && detached_ask(look_for_forbidden, &asked, &found, sizeof found, PATIENCE_MS) !=
-                         DETACHED_ANSWERED) {
-        found = figures->request->count;
+    if (!is_known && detached_ask(look_for_forbidden, &request, &found, sizeof found,
+                                  PATIENCE_MS) != DETACHED_ANSWERED) {
+        found = request->count;
     }
     is_known = true;
-    return found < figures->request->count ? figures->request->spelled[found] : NULL;
+    return found < request->count ? request->spelled[found] : NULL;
 }
 
 static void explain_command(const struct figures *figures)
@@ -66,7 +64,7 @@ static void explain_command(const struct figures *figures)
                         "summary: let it wait for them");
     }
     if (reason == NULL && command_exit_status(figures->status) == 0 &&
-        find_forbidden(figures) == NULL) {
+        find_forbidden(figures->request) == NULL) {
         ask_about_path(figures->request);
     }
 }
@@ -136,7 +134,7 @@ static void add_alarm(const struct figures *figures)
 {
     const struct request *request = figures->request;
     const char *others = request->count > 1 ? " (or the other paths)" : "";
-    const char *forbidden = find_forbidden(figures);
+    const char *forbidden = find_forbidden(request);
     OWNED char *ending = ending_text(figures->status, figures->memory_kills);
     if (forbidden != NULL) {
         lines_add(HEAD, "stoker: NOTHING WAS SERVED: permission denied: this user may not read %s",
