@@ -15,7 +15,7 @@ import torch
 
 from . import foretell, opened, sample_paths
 from .name_lists import Names
-from .order import COMPARED, WINDOW, Files, Order, call
+from .order import WINDOW, Files, Order, call
 from .rest import Rest
 from .samplers import begins_anew
 from .sender import IDS, connect
@@ -80,7 +80,8 @@ def _replace_index(kind):
             new += index
         else:
             new.append(index)
-        if len(new) >= COMPARED and not _compare(self._stoker_order, index, getattr(self, "_tasks_outstanding", 0)):
+        order = self._stoker_order
+        if len(new) >= order.compared and not _compare(order, index, getattr(self, "_tasks_outstanding", 0)):
             self.__dict__.pop("_stoker_new", None)
         return index
 

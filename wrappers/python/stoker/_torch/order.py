@@ -12,7 +12,7 @@ from .plain import is_plain
 from .sender import BLOCK
 
 WINDOW = 2048  # samples ahead of what the loader has asked for
-COMPARED = 64  # samples that are compared at a time
+_LEAST, _MOST, _BATCHES = 64, 128, 4  # samples that are compared at a time: those of so many batches, within bounds
 _PROBES = 64  # ORDER_PROBES of cli/ahead/orders/order.h
 
 
@@ -82,6 +82,7 @@ class Order:
         self._foretold, self._files = foretold, files
         self._expected = array("q")  # foretold, and not asked for yet
         self.new = []  # asked for, and not compared yet
+        self.compared = _LEAST  # samples at a time
         self._asked = 0
         self._expect(first)
         self._send(0)
@@ -109,12 +110,13 @@ class Order:
             new += index
         else:
             new.append(index)
-        return len(new) >= COMPARED or self._foretold is None
+        return len(new) >= self.compared or self._foretold is None
 
     def compare(self, index, outstanding):
         """Compares what the loader has asked for with the order, and sends more of the order. Returns true if the pass is
         as it was foretold. `index`: the last. `outstanding`: the batches that workers have not returned yet."""
         batch = len(index) if type(index) is list else 1
+        self.compared = min(_MOST, max(_LEAST, _BATCHES * batch))  # a message wakes the command
         new = self.new[:]
         self.new.clear()  # in place: the caller may hold it
         if not any(each.is_open for each in self._files) or not self._is_as_foretold(new):
