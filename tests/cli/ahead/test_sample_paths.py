@@ -3,6 +3,9 @@
 import collections
 import os
 import pathlib
+import resource
+import signal
+from array import array
 
 import numpy
 import pytest
@@ -10,6 +13,7 @@ import torch
 from torch.utils.data import ConcatDataset, Dataset, Subset
 
 from stoker._base.own import is_own
+from stoker._torch.name_lists import encoded
 from stoker._torch.sample_paths import names_of, paths_of
 
 COUNT = 6
@@ -52,8 +56,16 @@ def names(root):
 
 
 def files(data, indices=range(COUNT), most=COUNT - 1):
-    each = zip(*(names.take(indices) for names in paths_of(data, most)))
+    each = zip(*(taken(names, indices) for names in paths_of(data, most)))
     return [name for names in each for name in names]
+
+
+def taken(names, indices):
+    """Returns the names of these samples. Encoded they must be the same."""
+    found = names.take(indices)
+    for kind in "iq":
+        assert encoded(names, array(kind, indices)) == b"".join(os.fsencode(os.path.abspath(name)) + b"\0" for name in found)
+    return found
 
 
 def pandas_frame(names):
@@ -87,6 +99,48 @@ LISTS = {
 def test_lists(kind, names):
     data = Data(classes=["a", "b"], samples=LISTS[kind](names()), targets=[0] * COUNT)
     assert files(data) == names() and files(data, (3, 1)) == [names()[3], names()[1]]
+
+
+@pytest.mark.parametrize("name", ["猫.jpg", os.fsdecode(b"\xff.jpg"), "long" * 50 + ".jpg", "./x/../dot.jpg"])
+@pytest.mark.parametrize("kind", ["paths", "pairs", "a target before the path"])
+@pytest.mark.parametrize("relative", [False, True])
+def test_odd_names(kind, name, relative, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "x").mkdir()
+    names = [(f"{number}-" if "/" not in name else "") + name for number in range(COUNT)]
+    for each in names:
+        (tmp_path / each).touch()
+    names = names if relative else [f"{tmp_path}/{each}" for each in names]
+    data = Data(samples=LISTS[kind](names))
+    (found,) = paths_of(data, COUNT - 1)
+    assert encoded(found, array("i", [4, 0])).split(b"\0")[0] == os.fsencode(
+        os.path.join(tmp_path, names[4]) if relative else names[4])
+
+
+@pytest.mark.parametrize("kind", ["paths", "pairs", "a tuple"])
+def test_memory_that_workers_share_is_not_written(kind, tmp_path):
+    """A reference to a name would have the kernel copy its page, in each pass, since each pass forks workers."""
+    names = [f"{tmp_path}/{number:050}.jpg" for number in range(20000)]
+    pathlib.Path(names[0]).touch()
+    (found,) = paths_of(Data(samples=LISTS[kind](names)), 0)
+    indices = array("q", range(len(names)))
+    blocks = [indices[at:at + 250] for at in range(0, len(names), 250)]
+    child = os.fork()
+    if child == 0:
+        signal.pause()
+    try:
+        faults = [faults_in(function, blocks) for function in (lambda block: encoded(found, block), found.take)]
+    finally:
+        os.kill(child, signal.SIGKILL)
+        os.waitpid(child, 0)
+    assert faults[0] < 100 < 500 < faults[1]
+
+
+def faults_in(function, blocks):
+    before = resource.getrusage(resource.RUSAGE_THREAD).ru_minflt
+    for block in blocks:
+        function(block)
+    return resource.getrusage(resource.RUSAGE_THREAD).ru_minflt - before
 
 
 def test_a_list_alone(names):
@@ -149,6 +203,9 @@ def test_lists_that_lie_deeper(names):
 def test_a_list_that_is_too_short(kind, names):
     """Is an error of ours, by which the order ends."""
     found = paths_of(Data(samples=LISTS[kind](names())), 0)
+    for index in COUNT, 1 << 30:
+        with pytest.raises(LookupError):
+            encoded(found[0], array("q", [index]))
     with pytest.raises(LookupError) as raised:
         found[0].take((COUNT,))
     assert is_own(raised.value.with_traceback(raised.value.__traceback__.tb_next))
@@ -223,3 +280,5 @@ def test_an_item_unlike_the_first(names):
     found = paths_of(Data(samples=[*names()[:5], Hidden()]), 5)
     with pytest.raises(TypeError):
         found[0].take((5,))
+    with pytest.raises(TypeError):
+        encoded(found[0], array("q", [5]))

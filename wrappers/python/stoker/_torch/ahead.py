@@ -24,7 +24,7 @@ _SWITCH = "STOKER_AHEAD"
 _PLACE = "STOKER_ORDERS"
 
 _NONE_YET = object()
-_INDICES = Names(0, lambda indices: indices)  # the command knows what samples have opened
+_INDICES = Names(0, None, lambda indices: array("q", indices).tobytes())  # the command knows what samples have opened
 _doubted = {}  # {a data set's id: (a weak reference, the numbers of its lists that the command has not believed)}
 
 

@@ -26,7 +26,7 @@ class Foretold:
         self.is_over = False
 
     def take(self, least):
-        """Returns the next indices as an array.array("q"): fewer than `least` only at the end."""
+        """Returns the next indices as an array.array, each time of the same type: fewer than `least` only at the end."""
         if type(self._batches) is samplers.Permutation:
             taken = self._batches.take(least)
             self.is_over = len(taken) < least

@@ -13,17 +13,36 @@ from operator import itemgetter
 
 import torch
 
+from .. import _core
+
 _PATH = type(pathlib.Path())
 _LEAST = 2  # a list of one name is no list of samples
 _PARTS = 16  # parts of an item, columns of a table: so many are looked at
 _DISTINCT = 8  # items that differ, so that they may be ids
 _LONGEST = 4096  # characters of an id: a longer text is part of no path
 
-# The items of a list, a table or the like. `take`: returns those with these indices, as a list.
-Rows = namedtuple("Rows", "count take")
+_ENCODING = sys.getfilesystemencoding()
 
-# Names of files. `take`: returns the names of the samples with these indices, as a list of str.
-Names = namedtuple("Names", "count take")
+# The items of a list, a table or the like. `take`: returns those with these indices, as a list. `items`: the list, if it is
+# one of Python's.
+Rows = namedtuple("Rows", "count take items", defaults=(None,))
+
+# Names of files. `take`: returns the names of the samples with these indices, as a list of str. `encode`: returns what
+# encoded() does, or None if that has to ask take(). `indices`: an array.
+Names = namedtuple("Names", "count take encode", defaults=(lambda indices: None,))
+
+
+def encoded(names, indices):
+    """Returns the paths of the samples with these indices as bytes, with a zero behind each."""
+    found = names.encode(indices)
+    return _encoded(names.take(indices)) if found is None else found
+
+
+def _encoded(names):
+    text = "\0".join([*names, ""])
+    if ("\0" + text).count("\0/") != len(names):  # a path is relative
+        text = "\0".join([*map(os.path.abspath, names), ""])
+    return text.encode(_ENCODING, "surrogateescape")
 
 
 # ---- lists ----
@@ -32,7 +51,7 @@ def rows_of(value, kinds="USO"):
     """Returns the Rows of a value, or None. `kinds`: those of NumPy's numbers."""
     kind, numpy = type(value), sys.modules.get("numpy")
     if kind in (list, tuple) or (kind is dict and 0 in value):
-        return Rows(len(value), lambda indices: [*map(value.__getitem__, indices)])
+        return Rows(len(value), lambda indices: [*map(value.__getitem__, indices)], None if kind is dict else value)
     if kind is range:
         return Rows(len(value), lambda indices: [value[index] for index in indices])
     if kind is torch.Tensor and value.dim() == 1 and value.device.type == "cpu":
@@ -139,7 +158,7 @@ def _names_in_rows(rows, roots):
         name = first if key is None else first[key]
         root = _root_of(name, roots) if _is_name(name) else None
         if root is not None:
-            yield Names(rows.count, _taker(rows.take, key, type(first), root))
+            yield Names(rows.count, _taker(rows.take, key, type(first), root), _encoder(rows.items, key, root))
 
 
 def _is_indexed_plainly(kind):
@@ -158,6 +177,14 @@ def _keys_of(item):
 def _taker(take, key, kind, root):
     part = _part_taker(take, key, kind)
     return lambda indices: _joined(root, part(indices))
+
+
+def _encoder(items, key, root):
+    """Returns a function that copies names and writes nothing where they lie: workers share that memory."""
+    if items is None or type(key) not in (int, type(None)) or _ENCODING != "utf-8":
+        return lambda indices: None
+    place, before = -1 if key is None else key, os.fsencode(root)
+    return lambda indices: _core.names_at(items, place, before, indices)
 
 
 # ---- names ----

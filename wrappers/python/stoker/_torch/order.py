@@ -8,6 +8,7 @@ import sys
 from array import array
 
 from .._base.own import attempt_beside
+from .name_lists import encoded
 from .plain import is_plain
 from .sender import BLOCK
 
@@ -31,7 +32,7 @@ class Files:
     def __init__(self, names, sender, doubt):
         """`doubt`: is called if the command has not believed this list."""
         self.names, self._sender, self._doubt = names, sender, doubt
-        self._unsent = array("q")
+        self._unsent = None
         self._sent = self._asked = 0  # samples
 
     @property
@@ -45,7 +46,11 @@ class Files:
             self._sender.close()
 
     def add(self, indices):
-        self._unsent += indices
+        """`indices`: an array, each time of the same type."""
+        if self._unsent is None:
+            self._unsent = indices[:]
+        else:
+            self._unsent += indices
 
     def send(self, asked, done):
         """Sends paths for a window behind the samples that were `asked` for. Workers are done with some of these."""
@@ -63,11 +68,11 @@ class Files:
 
     def _next_names(self):
         if self._sent + BLOCK > self._asked + WINDOW:
-            return ()
+            return b""
         block = self._unsent[:BLOCK]
         del self._unsent[:BLOCK]
         self._sent += len(block)
-        return self.names.take(block)
+        return encoded(self.names, block)
 
 
 class Order:
@@ -80,7 +85,7 @@ class Order:
     def __init__(self, foretold, first, files):
         """`first`: what was taken of what is foretold."""
         self._foretold, self._files = foretold, files
-        self._expected = array("q")  # foretold, and not asked for yet
+        self._expected = first[:0]  # foretold, and not asked for yet
         self.new = []  # asked for, and not compared yet
         self.compared = _LEAST  # samples at a time
         self._asked = 0

@@ -5,8 +5,10 @@ The command reads only a few of these files until the job has opened some of the
 hundred costs no more than these.
 """
 
+from array import array
 from itertools import islice
 
+from .name_lists import encoded
 from .sender import BLOCK, UNORDERED, connect
 
 _MORE = 8  # times as many as were asked for: so much is read in vain if the pass ends here
@@ -37,6 +39,6 @@ class Rest:
 
     def _next_names(self):
         if self._wanted < BLOCK:
-            return ()
+            return b""
         self._wanted -= BLOCK
-        return self._names.take(list(islice(self._further, BLOCK)))
+        return encoded(self._names, array("q", islice(self._further, BLOCK)))

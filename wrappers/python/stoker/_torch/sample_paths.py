@@ -6,6 +6,7 @@ command verifies each: it reads only a few files until the job has opened some o
 """
 
 import sys
+from array import array
 from bisect import bisect_right
 from itertools import islice, zip_longest
 from types import GetSetDescriptorType
@@ -78,7 +79,8 @@ def _through_table(attributes, most, depth, roots, seen, own):
 
 
 def _behind(indices, names):
-    return Names(indices.count, lambda asked: names.take(indices.take(asked)))
+    return Names(indices.count, lambda asked: names.take(indices.take(asked)),
+                 lambda asked: names.encode(array("q", indices.take(asked))))
 
 
 def _through_parts(attributes, depth, roots, seen, own):

@@ -159,10 +159,10 @@ class Permutation:
         self._permuted, self._indices, self._taken = permuted, None, 0
 
     def take(self, most):
-        """Returns the next indices as an array.array("q"): fewer than `most` only at the end."""
+        """Returns the next indices as an array.array, each time of the same type: fewer than `most` only at the end."""
         if self._indices is None:
             self._indices = _array_of(self._permuted.order())
-        block = array("q", self._indices[self._taken:self._taken + most])
+        block = self._indices[self._taken:self._taken + most]
         self._taken += len(block)
         return block
 

@@ -7,11 +7,10 @@ import os
 import resource
 import socket
 import struct
-import sys
 
 _MAGIC = 0x34726564726f6b73  # of order_message in cli/ahead/orders/order.h
-_ENCODING = sys.getfilesystemencoding()
 _HEAD = struct.Struct("=QQQQ")
+_INDEX = 8  # bytes of an index
 BLOCK = 256  # samples whose paths are sent at a time
 _STEP = 64  # files that workers are done with, or were asked for, between two messages
 _MOST = 48 << 10  # bytes of paths; with one more path a message has less than ORDER_MESSAGE_BYTES
@@ -26,16 +25,14 @@ IDS = (1 << 64) - 7  # ORDER_IDS
 _senders = set()
 
 
-def _messages(names):
-    """Returns these paths as messages, none of which is too long."""
-    text = "\0".join([*names, ""])
-    if ("\0" + text).count("\0/") != len(names):  # a path is relative
-        text = "\0".join([*map(os.path.abspath, names), ""])
-    encoded = text.encode(_ENCODING, "surrogateescape")
-    if len(encoded) <= _MOST or len(names) == 1:
-        return [encoded]
-    half = len(names) // 2
-    return _messages(names[:half]) + _messages(names[half:])
+def _messages(paths):
+    """Returns these paths, each with a zero behind it, as messages, none of which is too long."""
+    messages = []
+    while paths:
+        end = len(paths) if len(paths) <= _MOST else paths.rfind(b"\0", 0, _MOST) + 1 or paths.index(b"\0") + 1
+        messages.append(paths[:end])
+        paths = paths[end:]
+    return messages
 
 
 @functools.lru_cache(maxsize=None)
@@ -115,8 +112,8 @@ class Sender:
             return False
 
     def send(self, next_names, done, asked=0):
-        """Sends the paths that `next_names()` returns until these are none. `done`: how many files workers are done with,
-        of how many that were `asked` for."""
+        """Sends the paths, or the indices, that `next_names()` returns until these are none. `done`: how many files
+        workers are done with, of how many that were `asked` for."""
         if self._connection is None:
             return
         try:
@@ -131,8 +128,8 @@ class Sender:
             self.close()
 
     def _take(self, names):
-        self.files += len(names)
-        self._waiting = ([] if not names else [names.tobytes()] if self._dataset else _messages(names))
+        self.files += len(names) // _INDEX if self._dataset else names.count(b"\0")
+        self._waiting = [names] if names and self._dataset else _messages(names)
         return self._waiting
 
     def _send_message(self, paths, done, asked):
