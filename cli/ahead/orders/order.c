@@ -362,6 +362,14 @@ static unsigned distance_of(const struct order *order)
                                      : DISTANCE;
 }
 
+/* The loader hears of its own orders alone, and whether names follow from its ids. */
+static void answer(const struct order *order, char word)
+{
+    if (order->leader == NULL || order->leader->has_ids) {
+        (void)!send(order->fd, &word, sizeof word, MSG_DONTWAIT | MSG_NOSIGNAL);
+    }
+}
+
 void order_probe(struct order *order, uint64_t number, uint32_t record)
 {
     unsigned distance = distance_of(order);
@@ -371,6 +379,9 @@ void order_probe(struct order *order, uint64_t number, uint32_t record)
     if (order->dataset == 0 && (is_first || number % distance == 0) && record != 0) {
         order->probes[order->probing++ % ORDER_PROBES] =
             (struct order_probe){number, record, is_first ? 1 : distance};
+        if (order->probing == PROVEN) {
+            answer(order, ORDER_PROBED);
+        }
     }
 }
 
@@ -416,14 +427,10 @@ static bool is_refuted(const struct order *order)
            (order->leader != NULL && recent > (int)PROVEN);
 }
 
-/* The loader hears of its own orders alone, and whether names follow from its ids. */
 static void believe(struct order *order)
 {
-    static const char word = ORDER_BELIEVED;
     order->believed = true;
-    if (order->leader == NULL || order->leader->has_ids) {
-        (void)!send(order->fd, &word, sizeof word, MSG_DONTWAIT | MSG_NOSIGNAL);
-    }
+    answer(order, ORDER_BELIEVED);
 }
 
 static void judge_samples(struct order *order)

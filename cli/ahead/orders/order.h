@@ -46,7 +46,8 @@ struct order_message {
 #define ORDER_LIST          (UINT64_MAX - 5) /* the paths to come are those of a list of `dataset` */
 #define ORDER_IDS           (UINT64_MAX - 6) /* as ORDER_LIST, but with ids in the place of paths */
 #define ORDER_MAGIC         UINT64_C(0x34726564726f6b73) /* changes with the layout */
-#define ORDER_BELIEVED      'b'                          /* the answer, once */
+#define ORDER_PROBED        'p'                          /* the first answer: files are read */
+#define ORDER_BELIEVED      'b'                          /* the second one: the job opens them */
 #define ORDER_MESSAGE_BYTES (64u << 10)                  /* at most */
 
 struct order_chunk;
@@ -108,7 +109,8 @@ uint64_t order_take(struct order *order, char path[STK_PATH_BYTES]);
 bool order_is_of_tree(const struct order *order);
 /* Returns true if files that were there say nothing of an order: it begins amid a job. */
 bool order_begins_amid(const struct order *order);
-/* Makes a file that was read a probe, if it is the turn of one. `record`: 0 if it was not read. */
+/* Makes a file that was read a probe, if it is the turn of one. `record`: 0 if it was not read. The
+ * loader hears of the first ones: an order of files that were there cannot be doubted. */
 void order_probe(struct order *order, uint64_t number, uint32_t record);
 /* Notes whether there was room for a file. */
 void order_note_room(struct order *order, bool room);

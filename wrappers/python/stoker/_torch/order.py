@@ -30,10 +30,10 @@ class Files:
     """One file of each sample, by a list of their names."""
 
     def __init__(self, names, sender, doubt):
-        """`doubt`: is called if the command has not believed this list."""
+        """`doubt`: is called if the job does not open these files."""
         self.names, self._sender, self._doubt = names, sender, doubt
         self._unsent = None
-        self._sent = self._asked = 0  # samples
+        self._sent = self._asked = self._done = 0  # samples
 
     @property
     def is_open(self):
@@ -41,7 +41,7 @@ class Files:
 
     def close(self):
         if self.is_open:
-            if self._asked >= _PROBES and not self._sender.is_believed():
+            if self._done >= _PROBES and self._sender.is_refuted():
                 self._doubt()
             self._sender.close()
 
@@ -54,7 +54,7 @@ class Files:
 
     def send(self, asked, done):
         """Sends paths for a window behind the samples that were `asked` for. Workers are done with some of these."""
-        self._asked = asked
+        self._asked, self._done = asked, done
         if self.is_open and not call(self._send, done):
             self.close()
 

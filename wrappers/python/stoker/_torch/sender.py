@@ -16,6 +16,8 @@ _STEP = 64  # files that workers are done with, or were asked for, between two m
 _MOST = 48 << 10  # bytes of paths; with one more path a message has less than ORDER_MESSAGE_BYTES
 _HIGH = 512  # descriptors of ours are not the program's next ones
 
+_PROBED = b"p"  # ORDER_PROBED of cli/ahead/orders/order.h; once the command believes the order, another word comes
+
 UNORDERED = (1 << 64) - 1  # ORDER_UNORDERED of cli/ahead/orders/order.h
 OPENED = (1 << 64) - 4  # ORDER_OPENED
 BESIDE = (1 << 64) - 5  # ORDER_BESIDE
@@ -104,12 +106,13 @@ class Sender:
         with contextlib.suppress(OSError):
             self._connection.send(_HEAD.pack(_MAGIC, dataset, kind, 0), socket.MSG_DONTWAIT | socket.MSG_NOSIGNAL)
 
-    def is_believed(self):
-        """Returns true if the command has seen that the files are opened. It says so once."""
-        try:
-            return self._connection.recv(1, socket.MSG_DONTWAIT) != b""
-        except OSError:
-            return False
+    def is_refuted(self):
+        """Returns true if the command has read some of the files, and has not seen the job open them. Ask once."""
+        words = set()
+        with contextlib.suppress(OSError):
+            while word := self._connection.recv(1, socket.MSG_DONTWAIT):
+                words.add(word)
+        return words == {_PROBED}
 
     def send(self, next_names, done, asked=0):
         """Sends the paths, or the indices, that `next_names()` returns until these are none. `done`: how many files
