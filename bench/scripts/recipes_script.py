@@ -21,8 +21,9 @@ from torchvision import transforms as T
 MEAN, STD = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
 SIZE = 224
 BATCH = 64  # of CIFAR
-# The folders of the copies: with EXIF's orientation 6, as PNGs, progressive, grey, as MPOs, and masks of segments as PNGs.
-TURNED, PNG, PROGRESSIVE, GREY, MPO, MASKS = FOLDERS = "turned", "png", "progressive", "grey", "mpo", "masks"
+# The folders of the copies: with EXIF's orientation 6 alone, and among all that a telephone writes, as PNGs, progressive, grey, as MPOs, and masks of segments as PNGs.
+TURNED, CAMERA, PNG, PROGRESSIVE, GREY, MPO, MASKS = FOLDERS = (
+    "turned", "camera", "png", "progressive", "grey", "mpo", "masks")
 
 
 def beside(path, folder):
@@ -225,13 +226,13 @@ def segmentation():
     return sample
 
 
-def turned():
+def turned(folder):
     """Photographs that lie on their side, as their EXIF says."""
     from PIL import ImageOps
     transform = usual()
 
     def sample(path):
-        with Image.open(beside(path, TURNED)) as image:
+        with Image.open(beside(path, folder)) as image:
             return transform(ImageOps.exif_transpose(image).convert("RGB"))
     return sample
 
@@ -327,7 +328,8 @@ def io_v2():
 RECIPES = {"torchvision, ImageFolder": imagefolder, "webdataset's pil": webdataset_pil,
            "HF parquet + torchvision": hf_parquet, "v2.Compose of (image, label)": pair_v2,
            "v2 as documented, ToImage first": documented_v2, "torchvision.io.decode_image + v2": io_v2,
-           "EXIF orientation 6, exif_transpose": turned, "PNG": lambda: of_copies(PNG),
+           "EXIF orientation 6, exif_transpose": lambda: turned(TURNED),
+           "EXIF of a telephone, exif_transpose": lambda: turned(CAMERA), "PNG": lambda: of_copies(PNG),
            "progressive": lambda: of_copies(PROGRESSIVE), "grey as RGB": lambda: of_copies(GREY),
            "MPO": lambda: of_copies(MPO), "functional calls, one by one": one_by_one, "nn.Sequential of images": sequential,
            "nn.Sequential of tensors": sequential_of_tensor, "segmentation, a mask as PNG": segmentation,

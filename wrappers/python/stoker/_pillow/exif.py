@@ -16,7 +16,7 @@ from .._base import header
 from .._base.own import attempt
 from . import versions
 
-_ENTRY_BYTES = 12
+ENTRY_BYTES = 12
 _SAMPLE = {0x010F: "a maker of cameras", 0x0112: 6, 0x011A: 300.0, 0x0128: 2}
 _METHODS = "__init__", "reset", "load", "_ensure_read", "_unpack"
 
@@ -29,7 +29,7 @@ class _Known:
 
     def __init__(self, plugin):
         kind = plugin.ImageFileDirectory_v2
-        self.logger, self.kind, self.units = plugin.logger, kind, kind._load_dispatch
+        self.logger, self.kind, self.sizes = plugin.logger, kind, sizes_of(kind)
         methods = versions.parts_of(kind, _METHODS)
         self.parts = (*(methods or ()), ImageFile, ("_safe_read", ImageFile._safe_read),
                       plugin, ("ImageFileDirectory_v2", kind, "logger", plugin.logger))
@@ -61,28 +61,10 @@ def _seen(exif):
             exif.fp.getvalue(), exif.fp.tell(), [(name, type(value), value) for name, value in info.items()])
 
 
-def _directory(body, order, begin, units):
-    """Returns (the tags' bytes, their types, the bytes that lie elsewhere), or None if Pillow would warn or leave out a
-    tag."""
-    count, = struct.unpack_from(order + "H", body, begin)
-    entries = body[begin + 2:begin + 2 + _ENTRY_BYTES * count]
-    if begin + 2 + _ENTRY_BYTES * count + 4 > len(body):
-        return None
-    data, types, elsewhere = {}, {}, 0
-    for tag, kind, number, value in struct.iter_unpack(order + "HHL4s", entries):
-        if kind not in units:
-            return None
-        size = number * units[kind][0]
-        if size > 4:
-            elsewhere += size
-            place, = struct.unpack(order + "L", value)
-            value = body[place:place + size]
-        else:
-            value = value[:size]
-        data[tag], types[tag] = value, kind
-        if not value or len(value) != size:
-            return None
-    return (data, types, elsewhere) if len(data) == count and elsewhere <= len(body) else None
+def sizes_of(kind):
+    """Returns the bytes of a value of each type that Pillow's directories know, as _core.exif_directory() takes them."""
+    units = kind._load_dispatch
+    return bytes(units[each][0] if each in units else 0 for each in range(max(units) + 1))
 
 
 class _Parsed:
@@ -93,34 +75,34 @@ class _Parsed:
     def __init__(self, body, order, begin, found):
         self.body, self.order, self.begin = body, order, begin
         self.tags, self.types, self.elsewhere = found
-        self.end = begin + 2 + _ENTRY_BYTES * len(self.tags)
+        self.end = begin + 2 + ENTRY_BYTES * len(self.tags)
         self.next, = struct.unpack_from(order + "L", body, self.end)
 
 
-def _parse(data, units):
+def _parse(data, sizes):
     """Returns data as _Parsed, or None if Pillow is to read it."""
     body = data[len(header.EXIF):]
     order = header.ORDERS.get(body[:4])
     if order is None or len(body) < 10 or not data.startswith(header.EXIF):
         return None
     begin, = struct.unpack_from(order + "L", body, 4)
-    found = _directory(body, order, begin, units) if begin + 2 <= len(body) else None
+    found = _core.exif_directory(body, begin, order == "<", sizes)
     return None if found is None else _Parsed(body, order, begin, found)
 
 
-def _parsed(data, units):
+def _parsed(data, sizes):
     """Returns _parse(data). An image that exif_transpose() makes has the very data of the image before."""
     global _latest
     latest, parsed = _latest
     if latest is not data:
-        parsed = _parse(data, units)
+        parsed = _parse(data, sizes)
         _latest = data, parsed
     return parsed
 
 
 def _read(known, exif, data):
     """Reads data as Exif.load() does. Returns false, and has changed nothing, if Pillow is to read it."""
-    parsed = _parsed(data, known.units)
+    parsed = _parsed(data, known.sizes)
     if parsed is None:
         return False
     info = known.kind.__new__(known.kind)
@@ -138,16 +120,21 @@ def _read(known, exif, data):
     return True
 
 
-def _loaded(exif, data):
-    """Returns true if the data was read here."""
+def may_read():
+    """Returns true if Pillow's directories are read here, and Pillow would log nothing of them."""
     global _known
     plugin = sys.modules.get("PIL.TiffImagePlugin")
-    if (type(data) is not bytes or type(exif) is not Image.Exif or plugin is None or exif._loaded_exif is not None
+    if plugin is not None and _known is None:
+        _known = _Known(plugin)
+    return plugin is not None and _known.may_read()
+
+
+def _loaded(exif, data):
+    """Returns true if the data was read here."""
+    if (type(data) is not bytes or type(exif) is not Image.Exif or exif._loaded_exif is not None
             or exif._data or exif._hidden_data or exif._ifds or exif._info is not None):
         return False
-    if _known is None:
-        _known = _Known(plugin)
-    return _known.may_read() and _read(_known, exif, data)
+    return may_read() and _read(_known, exif, data)
 
 
 def load(self, data):

@@ -13,7 +13,7 @@ from PIL import Image, ImageFile
 from .._base import ending
 from .._base.own import attempt, is_own, tried
 from .._store import setting
-from . import again, callers, check, exif, operations, ordinary, pending, take, versions
+from . import again, callers, check, exif, exif_bytes, operations, ordinary, pending, take, versions
 from .pending import new_image
 from .plan import FILTERS, TURNS, Access, GreyPlan, Plan, reference, materialise
 
@@ -287,6 +287,8 @@ def install():
         _replace(Image.Image, name, tried(ours, Image.Image.__dict__[name]))
     operations.install(_replace)
     _replace(Image.Exif, "load", exif.load, "Exif.load")
+    _replace(Image.Exif, "tobytes", exif_bytes.tobytes, "Exif.tobytes")
+    _replace(Image.Exif, "__getitem__", exif_bytes.item, "Exif.item")
     Image.Image.__copy__ = Image.Image.copy
     _replace_im()
     pending.heed_forks()
