@@ -353,13 +353,14 @@ void stk_proc_fd_path(char out[32], int fd)
     stk_text_print(out, 32, "/proc/self/fd/%lu", (uint64_t)(unsigned)fd);
 }
 
-/* A child of fork, which may be in another namespace, asks for itself. */
+/* A child of fork, which may be in another namespace, asks for itself. The first process of each
+ * namespace has the number 1, so it asks each time: its parent may be the first of another one. */
 uint64_t stk_proc_pid_namespace(void)
 {
     static _Atomic uint64_t known; /* the process that has asked, and its namespace */
     uint64_t pid = (uint64_t)stk_sys_getpid(), seen = atomic_load(&known);
     struct stat namespace;
-    if (seen >> 32 == pid) {
+    if (pid != 1 && seen >> 32 == pid) {
         return seen & UINT32_MAX;
     }
     if (stk_sys_fstatat(AT_FDCWD, "/proc/self/ns/pid", &namespace, 0) != 0) {

@@ -285,11 +285,20 @@ static int finds_new_namespace(void *parents)
     return stk_proc_pid_namespace() != *(uint64_t *)parents ? 0 : 1;
 }
 
+/* Its child, in another namespace, has the number 1 as well. */
+static int first_of_namespace(void *parents)
+{
+    uint64_t mine = stk_proc_pid_namespace();
+    return getpid() != 1 || mine == *(uint64_t *)parents || unshare(CLONE_NEWPID) != 0
+               ? 2
+               : unit_in_child(finds_new_namespace, &mine);
+}
+
 static int child_in_new_namespace(void *parents)
 {
     return unshare(CLONE_NEWPID) != 0 || stk_proc_pid_namespace() != *(uint64_t *)parents
-               ? 2
-               : unit_in_child(finds_new_namespace, parents);
+               ? 3
+               : unit_in_child(first_of_namespace, parents);
 }
 
 START_TEST(pid_namespace)
