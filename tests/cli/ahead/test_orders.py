@@ -144,6 +144,17 @@ def test_each_list_is_believed_alone(command, names):
     again.close()
 
 
+def test_a_list_is_doubted_after_a_short_pass(command, names):
+    """It is over before a comparison that counts 64 samples as done."""
+    data, (order, _) = Data(samples=names("a")), batches()
+    begun = begin(data, asked := [order[:72]])
+    command.accept().send(b"p")
+    ahead.follow(begun, asked[0], 2)
+    begun.close()
+    begin(data, asked)
+    assert not command.is_called_within(0.1)
+
+
 @pytest.mark.parametrize(("words", "batches_done"), [((), 20), ([b"p"], 7)], ids=["all files were there", "closed at once"])
 def test_a_list_is_not_doubted_unless_its_files_are_not_opened(command, names, words, batches_done):
     """Many programs take one batch, look at it, and begin."""

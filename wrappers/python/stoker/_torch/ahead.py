@@ -75,7 +75,11 @@ def _replace_index(kind):
         new = self.__dict__.get("_stoker_new")
         if new is None:
             return _next_and_note(self, plain)
-        index = plain(self)
+        try:
+            index = plain(self)
+        except StopIteration:
+            self._stoker_order.is_over = True
+            raise
         if type(index) is list:  # as Order.note() does: a call takes as long as all of this
             new += index
         else:
@@ -102,7 +106,12 @@ def _next_and_note(iterator, plain):
         order = _order_of(iterator)
         if order is not None and order.is_foretold and not order.goes_on:
             state["_stoker_new"] = order.new
-    index = plain(iterator)
+    try:
+        index = plain(iterator)
+    except StopIteration:
+        if order is not None:
+            order.is_over = True
+        raise
     if order is not None and order.note(index):
         _compare(order, index, getattr(iterator, "_tasks_outstanding", 0))
     return index

@@ -39,9 +39,10 @@ class Files:
     def is_open(self):
         return self._sender is not None and self._sender.is_open
 
-    def close(self):
+    def close(self, is_over=False):
+        """`is_over`: the pass is, so workers have opened what they open of these files."""
         if self.is_open:
-            if self._done >= _PROBES and self._sender.is_refuted():
+            if (self._asked if is_over else self._done) >= _PROBES and self._sender.is_refuted():
                 self._doubt()
             self._sender.close()
 
@@ -80,6 +81,7 @@ class Order:
     to come to that. Then the other files of the data set are sent as well (rest.py)."""
 
     goes_on = False  # true if another pass begins once this one is used up
+    is_over = False  # true once the loader has asked for all
     rests = ()
 
     def __init__(self, foretold, first, files):
@@ -97,7 +99,10 @@ class Order:
             self.close()
 
     def close(self):
-        for each in (*self._files, *self.rests):
+        is_over = self.is_over or self.is_used_up()
+        for each in self._files:
+            each.close(is_over)
+        for each in self.rests:
             each.close()
 
     @property
