@@ -282,3 +282,17 @@ def test_an_item_unlike_the_first(names):
         found[0].take((5,))
     with pytest.raises(TypeError):
         encoded(found[0], array("q", [5]))
+
+
+class Joined(str):
+    __radd__ = startswith = code_runs
+
+
+@pytest.mark.parametrize("is_relative", [True, False])
+def test_a_name_of_the_programs_class_among_others(names, root, is_relative):
+    """Its functions do not run: the order ends."""
+    own = [name.rpartition("/")[2] for name in names()] if is_relative else names()
+    data = Data(samples=[*[(name, 0) for name in own[:5]], (Joined(own[5]), 0)], root=root / "images")
+    (found,) = paths_of(data, 5)
+    with pytest.raises(TypeError):
+        encoded(found, array("q", [5]))

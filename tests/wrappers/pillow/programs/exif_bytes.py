@@ -1,15 +1,17 @@
 """Compares the bytes and values of EXIF data, and what Exif.tobytes() and [] leave behind, with Pillow's own functions.
 Argument: how many random examples."""
 
+import io
 import logging
 import random
 import struct
 import sys
 import warnings
 
+from PIL import Image as PILImage
 from PIL import TiffImagePlugin, TiffTags
 from stoker import Image
-from stoker._pillow import exif_bytes, versions
+from stoker._pillow import exif, exif_bytes, versions
 
 UNITS = {1: 1, 2: 1, 3: 2, 4: 4, 5: 8, 6: 1, 7: 1, 8: 2, 9: 4, 10: 8, 11: 4, 12: 8, 13: 4}
 USUAL = 1, 2, 3, 4, 5, 7, 10
@@ -154,6 +156,19 @@ def is_made(data):
     return exif_bytes._try(exif_bytes._tobytes, one, 8) is not None
 
 
+def is_made_of_image(turned):
+    """Returns true if the bytes of a photograph's EXIF data are not left to Pillow, before it is turned or after."""
+    file = io.BytesIO()
+    PILImage.new("RGB", (16, 8)).save(file, "JPEG", exif=FULL)
+    image = PILImage.open(file)
+    if turned:
+        image.load()
+        image = image.transpose(PILImage.Transpose.ROTATE_270)
+    one = image.getexif()
+    del one[0x0112]
+    return exif_bytes._try(exif_bytes._tobytes, one, 8) is not None
+
+
 def is_called(owner, name):
     """Returns true if a function that the program has replaced is called."""
     plain, calls = getattr(owner, name), []
@@ -189,8 +204,8 @@ class Derived(Image.Exif):
     pass
 
 
-FULL = exif_bytes._sample(b"II*\0", TiffImagePlugin.IFDRational)
-assert is_made(FULL) and exif_bytes._known.is_right
+FULL = exif.sample(b"II*\0", exif_bytes._SAMPLE)
+assert is_made(FULL) and exif_bytes._known.is_right and is_made_of_image(False) and is_made_of_image(True)
 derived = Derived()
 derived.load(FULL)
 assert exif_bytes._try(exif_bytes._tobytes, derived, 8) is None

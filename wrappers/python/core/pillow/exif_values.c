@@ -121,6 +121,7 @@ PyObject *core_exif_directory(PyObject *module, PyObject *arguments)
 struct tag_info {
     long type, length; /* 0, or -1, if they say nothing */
     bool has_names;    /* of values */
+    bool is_odd;       /* of a class, or with names, that Pillow's tables do not have */
 };
 
 /* One value, or several, of a tag. */
@@ -139,20 +140,36 @@ static long number_in(PyObject *info, Py_ssize_t at, long otherwise)
     return item == NULL || item == Py_None ? otherwise : PyLong_AsLong(item);
 }
 
-/* Reads an entry of a table of Pillow's: (number, name, type, length, names of values). */
-static bool find_info(PyObject *table, PyObject *tag, struct tag_info *out)
+/* Returns true for {text: value}: an older Pillow looks up numbers in it, too, and finds none. */
+static bool are_names(PyObject *names)
+{
+    PyObject *name, *value;
+    Py_ssize_t at = 0;
+    bool are = PyDict_CheckExact(names);
+    while (are && PyDict_Next(names, &at, &name, &value)) {
+        are = PyUnicode_CheckExact(name);
+    }
+    return are;
+}
+
+/* Reads an entry of a table of Pillow's: (number, name, type, length, names of values). `class`: of
+ * the entry. */
+static bool find_info(PyObject *table, PyObject *tag, PyObject *class, struct tag_info *out)
 {
     PyObject *info = PyDict_GetItemWithError(table, tag);
-    *out = (struct tag_info){0, -1, false};
+    *out = (struct tag_info){0, -1, false, false};
     if (info == NULL) {
         return PyErr_Occurred() == NULL;
     }
-    if (!PyTuple_Check(info) || PyTuple_Size(info) != 5) {
-        PyErr_SetString(PyExc_TypeError, "not a tag of Pillow's");
-        return false;
+    if ((PyObject *)Py_TYPE(info) != class || !PyTuple_Check(info) || PyTuple_Size(info) != 5) {
+        out->is_odd = true;
+        return true;
     }
-    *out = (struct tag_info){number_in(info, 2, 0), number_in(info, 3, -1),
-                             PyObject_IsTrue(PyTuple_GetItem(info, 4)) != 0};
+    PyObject *names = PyTuple_GetItem(info, 4);
+    out->type = number_in(info, 2, 0);
+    out->length = number_in(info, 3, -1);
+    out->is_odd = !are_names(names);
+    out->has_names = !out->is_odd && PyDict_Size(names) > 0;
     return PyErr_Occurred() == NULL;
 }
 
@@ -387,7 +404,7 @@ static size_t unit_of(uint32_t kind)
 
 /* A directory that is converted, and its results. */
 struct conversion {
-    PyObject *kinds, *read_table, *write_table, *rational; /* that are given */
+    PyObject *kinds, *read_table, *write_table, *rational, *info; /* that are given */
     bool little;
     PyObject *values, *entries; /* dictionaries by tag */
 };
@@ -405,11 +422,11 @@ static int convert(const struct conversion *to, PyObject *tag, PyObject *raw)
                               .little = to->little,
                               .raw = raw,
                               .rational = to->rational};
-    if (PyErr_Occurred() != NULL || !find_info(to->read_table, tag, &reading) ||
-        !find_info(to->write_table, tag, &writing)) {
+    if (PyErr_Occurred() != NULL || !find_info(to->read_table, tag, to->info, &reading) ||
+        !find_info(to->write_table, tag, to->info, &writing)) {
         return EXIF_ERROR;
     }
-    size_t unit = unit_of(value.kind);
+    size_t unit = reading.is_odd || writing.is_odd ? 0 : unit_of(value.kind);
     if (unit == 0 || value.size == 0 || value.size % unit != 0) {
         return EXIF_LEFT;
     }
@@ -440,19 +457,19 @@ static int convert_all(const struct conversion *to, PyObject *data)
 }
 
 /*
- * exif_values(data, kinds, is_little, read_table, write_table, rational): the values in {tag:
+ * exif_values(data, kinds, is_little, read_table, write_table, rational, info): the values in {tag:
  * bytes}, whose types are in {tag: type}. The tables are Pillow's, for reading and for writing;
- * `rational` is its class for fractions. Returns ({tag: value}, {tag: (type, count, bytes)}): what
- * Exif gives, and what it writes of that; or None.
+ * `rational` is its class for fractions, `info` that of a table's entries. Returns ({tag: value},
+ * {tag: (type, count, bytes)}): what Exif gives, and what it writes of that; or None.
  */
 PyObject *core_exif_values(PyObject *module, PyObject *arguments)
 {
     PyObject *data;
     int little;
     struct conversion to = {0};
-    if (!PyArg_ParseTuple(arguments, "O!O!pO!O!O", &PyDict_Type, &data, &PyDict_Type, &to.kinds,
+    if (!PyArg_ParseTuple(arguments, "O!O!pO!O!OO", &PyDict_Type, &data, &PyDict_Type, &to.kinds,
                           &little, &PyDict_Type, &to.read_table, &PyDict_Type, &to.write_table,
-                          &to.rational)) {
+                          &to.rational, &to.info)) {
         return NULL;
     }
     HELD PyObject *values = PyDict_New(), *entries = PyDict_New();

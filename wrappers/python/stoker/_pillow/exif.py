@@ -13,45 +13,65 @@ from PIL import Image, ImageFile
 
 from .. import _core
 from .._base import header
-from .._base.own import attempt
+from .._base.own import attempt, attempt_beside
 from . import versions
 
 ENTRY_BYTES = 12
-_SAMPLE = {0x010F: "a maker of cameras", 0x0112: 6, 0x011A: 300.0, 0x0128: 2}
+EXIF_CLASS = Image.Exif
+_SAMPLE = {0x010F: (2, 19, b"a maker of cameras\0"), 0x0112: (3, 1, "H", 6), 0x011A: (5, 1, "2L", 300, 1), 0x0128: (3, 1, "H", 2)}
 _METHODS = "__init__", "reset", "load", "_ensure_read", "_unpack"
 
-_known = None  # the _Known of this process, once Pillow has imported its plugin
+_known = None  # the _Known of this process, once Pillow has imported its plugin; _UNKNOWN if Pillow is to read all data
 _latest = None, None  # the last data, and what it is as _Parsed
 
 
 class _Known:
     """Pillow's own functions and classes, and the attributes of a directory that Pillow has read."""
 
-    def __init__(self, plugin):
+    is_right, kind = False, None
+
+    def look_at(self, plugin):
         kind = plugin.ImageFileDirectory_v2
         self.logger, self.kind, self.sizes = plugin.logger, kind, sizes_of(kind)
         methods = versions.parts_of(kind, _METHODS)
         self.parts = (*(methods or ()), ImageFile, ("_safe_read", ImageFile._safe_read),
+                      type(self.logger), ("debug", type(self.logger).debug),
                       plugin, ("ImageFileDirectory_v2", kind, "logger", plugin.logger))
         self.state = {}
-        self.is_right = methods is not None and all(map(self._is_same, (b"MM\0*", b"II*\0")))
+        self.is_right = methods is not None and all(map(self._is_same, header.ORDERS))
+        return self
 
-    def _is_same(self, order):
+    def _is_same(self, mark):
         """Compares what both functions make of an example."""
-        data, one, other = _sample(order), Image.Exif(), Image.Exif()
+        data, one, other = sample(mark, _SAMPLE), EXIF_CLASS(), EXIF_CLASS()
         versions.PLAIN["Exif.load"](one, data)
         self.state = dict(vars(one._info))
         return _read(self, other, data) and _seen(one) == _seen(other)
 
     def may_read(self):
-        return self.is_right and _core.are_as_seen(self.parts) and not self.logger.isEnabledFor(logging.DEBUG)
+        return self.is_right and _core.are_as_seen(self.parts) and not is_logging(self.logger)
 
 
-def _sample(order):
-    exif = Image.Exif()
-    exif.endian = header.ORDERS[order]
-    exif.update(_SAMPLE)
-    return exif.tobytes()
+_UNKNOWN = _Known()
+
+
+def is_logging(logger):
+    """Returns true if Pillow's log of tags would be seen."""
+    return logger.isEnabledFor(logging.DEBUG) or "debug" in vars(logger)
+
+
+def sample(mark, entries):
+    """Returns EXIF data without Pillow's help. `entries`: {tag: (type, count, bytes), (type, count, format, numbers...), or a
+    directory}."""
+    order = header.ORDERS[mark]
+    return (header.EXIF + mark + struct.pack(order + "L", len(mark) + 4)
+            + _core.exif_write(_packed(entries, order), order == "<", len(mark) + 4))
+
+
+def _packed(entries, order):
+    return {tag: _packed(each, order) if type(each) is dict
+            else (*each[:2], each[2] if len(each) == 3 else struct.pack(order + each[2], *each[3:]))
+            for tag, each in entries.items()}
 
 
 def _seen(exif):
@@ -124,14 +144,15 @@ def may_read():
     """Returns true if Pillow's directories are read here, and Pillow would log nothing of them."""
     global _known
     plugin = sys.modules.get("PIL.TiffImagePlugin")
-    if plugin is not None and _known is None:
-        _known = _Known(plugin)
-    return plugin is not None and _known.may_read()
+    if _known is None and plugin is not None and not is_logging(plugin.logger):
+        _known = _UNKNOWN  # for other threads, and for good if an error comes
+        _known = attempt_beside(_Known().look_at, plugin) or _UNKNOWN
+    return _known is not None and _known.may_read()
 
 
 def _loaded(exif, data):
     """Returns true if the data was read here."""
-    if (type(data) is not bytes or type(exif) is not Image.Exif or exif._loaded_exif is not None
+    if (type(data) is not bytes or type(exif) is not EXIF_CLASS or exif._loaded_exif is not None
             or exif._data or exif._hidden_data or exif._ifds or exif._info is not None):
         return False
     return may_read() and _read(_known, exif, data)

@@ -8,22 +8,32 @@ Pillow keeps all else: values of other types, what it would warn of, and what it
 import io
 import struct
 import sys
+from collections.abc import Mapping
 from itertools import chain
 
-from PIL import ExifTags, Image, TiffTags
+from PIL import ExifTags, TiffTags
 
 from .. import _core
 from .._base import header
-from .._base.own import attempt
+from .._base.own import attempt, attempt_beside
 from . import exif, versions
 
 _ASCII, _SHORT, _LONG, _RATIONAL = 2, 3, 4, 5  # types of TIFF
 _EXIF, _GPS, _INTEROP = 0x8769, 0x8825, 0xA005  # tags of directories
 
-_EXIF_METHODS = ("__iter__", "_fixup", "_fixup_dict", "_get_ifd_dict", "get_ifd", "_get_head")
-_METHODS = ("__init__", "__getitem__", "__setitem__", "__delitem__", "__iter__", "_setitem", "_pack", "_unpack", "load", "tobytes")
+_EXIF_METHODS = "__iter__", "__contains__", "_fixup", "_fixup_dict", "_get_ifd_dict", "get_ifd", "_get_head"
+_OF_CLASS = "endian", "bigtiff", "_loaded"  # values that the class has until an object has its own
+_METHODS = ("__init__", "__getitem__", "__setitem__", "__delitem__", "__iter__", "__contains__", "_setitem", "_pack", "_unpack",
+            "load", "tobytes")
+_SAMPLE = {
+    0x010F: (2, 19, b"a maker of cameras\0"), 0x0112: (3, 1, "H", 6), 0x011A: (5, 1, "2L", 600, 2), 0x0128: (3, 1, "H", 2),
+    0x9C9B: (1, 7, b"a title"),
+    _EXIF: {0x829A: (5, 1, "2L", 10, 1000), 0x8827: (3, 1, "H", 400), 0x9000: (7, 4, b"0232"), 0x9201: (10, 1, "2l", -6, 4),
+            0x9003: (2, 20, b"2010:01:01 10:10:10\0"), 0x9286: (7, 9, b"a comment"), 0xA002: (4, 1, "L", 70000),
+            _INTEROP: {1: (2, 4, b"R98\0")}},
+    _GPS: {0: (1, 4, b"\2\3\0\0"), 1: (2, 2, b"N\0"), 2: (5, 3, "6L", 47, 1, 0, 7, 2500, 200)}}
 
-_known = None  # the _Known of this process, once Pillow has imported its plugin
+_known = None  # the _Known of this process, once Pillow has imported its plugin; _UNKNOWN if Pillow is to write all data
 
 
 class Left(Exception):
@@ -33,44 +43,44 @@ class Left(Exception):
 class _Known:
     """Pillow's own functions and classes."""
 
-    is_right = False  # until the examples are compared
+    is_right, kind = False, None
 
     def look_at(self, plugin):
-        kind = plugin.ImageFileDirectory_v2
-        self.kind, self.sizes, self.rational = kind, exif.sizes_of(kind), plugin.IFDRational
+        kind, info = plugin.ImageFileDirectory_v2, TiffTags.TagInfo
+        self.kind, self.sizes, self.rational, self.info = kind, exif.sizes_of(kind), plugin.IFDRational, info
         self.fraction = sys.modules["fractions"].Fraction  # not imported here: in a subinterpreter that warns
-        self.reads_groups = "group" in Image.Exif._get_ifd_dict.__code__.co_varnames
+        self.reads_groups = "group" in exif.EXIF_CLASS._get_ifd_dict.__code__.co_varnames
         methods = [versions.parts_of(*each) for each in (
-            (Image.Exif, _EXIF_METHODS), (kind, _METHODS), (TiffTags, ("lookup",)),
-            (plugin, ("_limit_rational", "_limit_signed_rational")))]
+            (exif.EXIF_CLASS, _EXIF_METHODS), (kind, _METHODS), (TiffTags, ("lookup",)), (info, ("cvt_enum",)),
+            (self.rational, ("__init__", "limit_rational")), (plugin, ("_limit_rational", "_limit_signed_rational")))]
         tables = kind._load_dispatch, kind._write_dispatch
-        self.parts = (Image.Exif, ("__getitem__", item), *chain.from_iterable(each or () for each in methods),
+        self.parts = (exif.EXIF_CLASS, ("__getitem__", item, "items", Mapping.items, "get", Mapping.get),
+                      *chain.from_iterable(each or () for each in methods),
                       plugin, ("IFDRational", self.rational, "ImageFileDirectory_v2", kind),
-                      TiffTags, ("TAGS_V2", TiffTags.TAGS_V2, "TAGS_V2_GROUPS", TiffTags.TAGS_V2_GROUPS),
+                      TiffTags, ("TAGS_V2", TiffTags.TAGS_V2, "TAGS_V2_GROUPS", TiffTags.TAGS_V2_GROUPS, "TagInfo", info),
                       *chain.from_iterable((table, tuple(chain.from_iterable(table.items()))) for table in tables))
-        self.is_right = all(methods) and all(map(self._is_same, header.ORDERS))
+        self.attributes = self.info_attributes = frozenset()
+        self.is_right = all(methods) and _core.are_as_seen(self.parts) and all(map(self._is_same, header.ORDERS))
+        return self
 
-    def _is_same(self, order):
+    def _is_same(self, mark):
         """Compares what both functions make of an example, and how they leave it."""
-        data, made = _sample(order, self.rational), []
-        for function in (lambda one: _tobytes(self, one, 8), versions.PLAIN["Exif.tobytes"]):
-            one = Image.Exif()
+        data, made = exif.sample(mark, _SAMPLE), []
+        for function in (versions.PLAIN["Exif.tobytes"], lambda one: _tobytes(self, one, 8)):
+            one = exif.EXIF_CLASS()
             versions.PLAIN["Exif.load"](one, data)
-            made.append((function(one), _seen(one)))
+            self.attributes, self.info_attributes = {*vars(one), *_OF_CLASS}, frozenset(vars(one._info))
+            try:
+                made.append((function(one), _seen(one)))
+            except Left:
+                return False
         return made[0] == made[1]
 
     def may_write(self):
         return self.is_right and _core.are_as_seen(self.parts) and exif.may_read()
 
 
-def _sample(order, rational):
-    one = Image.Exif()
-    one.endian = header.ORDERS[order]
-    one.update({0x010F: "a maker of cameras", 0x0112: 6, 0x011A: 300.0, 0x0128: 2, 0x0213: 1, 0x9c9b: b"a title",
-                _EXIF: {0x829A: rational(1, 100), 0x8827: 400, 0x9000: b"0232", 0x9003: "2010:01:01 10:10:10", 0x9201: rational(-3, 2),
-                        0x9286: b"a comment", 0xA002: 70000, 0xA005: {1: "R98"}},
-                _GPS: {0: b"\2\3\0\0", 1: "N", 2: (rational(47, 1), rational(0, 7), rational(2500, 200))}})
-    return one.tobytes()
+_UNKNOWN = _Known()
 
 
 def _seen(one):
@@ -94,7 +104,8 @@ def _table(group):
 def _converted(known, order, found, read_group, group):
     """Returns ({tag: the value as Exif gives it}, {tag: (type, count, bytes) as Pillow writes it})."""
     data, kinds = found
-    made = _core.exif_values(data, kinds, order == "<", _table(read_group), _table(group), known.rational)
+    made = _core.exif_values(data, kinds, order == "<", _table(read_group), _table(group), known.rational,
+                             known.info)
     if made is None:
         raise Left
     return made
@@ -148,11 +159,18 @@ class _Inner:
         return values, entries
 
 
+def _is_of_pillow(known, one):
+    """Returns true unless a class, or an attribute of the object's own, is the program's."""
+    info = one._info
+    return (type(one) is exif.EXIF_CLASS and type(info) is known.kind and known.attributes.issuperset(vars(one))
+            and known.info_attributes.issuperset(vars(info)))
+
+
 def _is_plain(known, one):
     """Returns true for EXIF data as it is once it was read, but for single tags that were taken, set or deleted."""
     info = one._info
-    return (type(one) is Image.Exif and type(info) is known.kind and type(one.fp) is io.BytesIO and not one._ifds
-            and not one._hidden_data and not info._tags_v2 and not getattr(one, "bigtiff", False)
+    return (_is_of_pillow(known, one) and type(one.fp) is io.BytesIO and not one._ifds and not one._hidden_data
+            and not info._tags_v2 and not getattr(one, "bigtiff", False)
             and getattr(info, "group", None) is None and one.endian == info._endian)
 
 
@@ -183,7 +201,7 @@ def _tobytes(known, one, offset):
 def _take(known, one, tag):
     """Returns a value, and leaves the data as Exif's [] leaves it. Raises Left, or KeyError, before a change."""
     info = one._info
-    if type(one) is not Image.Exif or type(info) is not known.kind or tag in one._data or info._tags_v2:
+    if not _is_of_pillow(known, one) or tag in one._data or info._tags_v2:
         raise Left
     found = {tag: info._tagdata[tag]}, {tag: info.tagtype[tag]}
     value = one._data[tag] = _converted(known, info._endian, found, getattr(info, "group", None), None)[0][tag]
@@ -191,17 +209,23 @@ def _take(known, one, tag):
     return value
 
 
-def _try(function, one, argument):
-    """Returns what a function returns, or None if Pillow is to do it."""
+def _known_now():
+    """Returns the _Known, or None if Pillow would log its look at the examples, or has not imported its plugin."""
     global _known
     plugin = sys.modules.get("PIL.TiffImagePlugin")
-    if plugin is None or one._info is None or type(argument) is not int:
+    if _known is None and plugin is not None and not exif.is_logging(plugin.logger):
+        _known = _UNKNOWN  # for the examples, for other threads, and for good if an error comes
+        _known = attempt_beside(_Known().look_at, plugin) or _UNKNOWN
+    return _known
+
+
+def _try(function, one, argument):
+    """Returns what a function returns, or None if Pillow is to do it."""
+    if one._info is None or type(argument) is not int:
         return None
-    if _known is None:
-        _known = _Known()
-        _known.look_at(plugin)
+    known = _known_now()
     try:
-        return function(_known, one, argument) if _known.may_write() else None
+        return function(known, one, argument) if known is not None and known.may_write() else None
     except (Left, KeyError):
         return None
 

@@ -248,7 +248,7 @@ def _resized_plan(image, size, filter):
 
 def _replace(owner, name, new, key=None):
     """Puts a function in the place of Pillow's. A function of the program's stays."""
-    plain = owner.__dict__[name]
+    plain = owner.__dict__.get(name)
     if not versions.is_pillows(plain):
         return
     _PLAIN[key or name] = plain

@@ -199,9 +199,7 @@ def _looks_like_one(name):
 
 def _joined(root, names):
     """Returns the names as str, with the root before each. Raises TypeError for a value that is no name."""
-    try:
-        "".join(names)  # the quickest test that all are str
-    except TypeError:
+    if {*map(type, names)} != {str}:  # a class of the program's may have functions of its own
         names = [_text(name) for name in names]
     return [root + name for name in names] if root else names
 
