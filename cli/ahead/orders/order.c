@@ -454,7 +454,12 @@ void order_judge(struct order *order, struct stk_run *run)
     if (!order->believed && order->opened >= PROVEN) {
         believe(order);
     }
-    order->failed = order->failed || is_refuted(order);
+    if (!order->failed && is_refuted(order)) {
+        order->failed = true;
+        if (order->leader == NULL) { /* another rule for the same ids may hold */
+            answer(order, ORDER_REFUTED);
+        }
+    }
 }
 
 /* Returns how many files were read and not opened, though the loader is done with them. Some may

@@ -48,6 +48,7 @@ struct order_message {
 #define ORDER_MAGIC         UINT64_C(0x34726564726f6b73) /* changes with the layout */
 #define ORDER_PROBED        'p'                          /* the first answer: files are read */
 #define ORDER_BELIEVED      'b'                          /* the second one: the job opens them */
+#define ORDER_REFUTED       'r'                          /* the last one: it does not */
 #define ORDER_MESSAGE_BYTES (64u << 10)                  /* at most */
 
 struct order_chunk;

@@ -144,6 +144,28 @@ def test_each_list_is_believed_alone(command, names):
     again.close()
 
 
+@pytest.mark.parametrize("unread", [False, True])
+@pytest.mark.parametrize("later", [40, 500])
+def test_a_list_is_doubted_once_it_is_refuted(command, names, unread, later):
+    """The command closes the connection then. `unread`: before it has received all that was sent. `later`: the pass ends
+    there, at once or after more batches."""
+    data, asked = Data(samples=names("a")), batches()[1]
+    begun = begin(data, asked)
+    connection = command.accept()
+    for word in b"p", b"b", b"r":
+        connection.send(word)
+    for batch in asked[:40]:
+        ahead.follow(begun, batch, 0)
+    if not unread:
+        received(connection)
+    connection.close()
+    for batch in asked[40:later]:
+        ahead.follow(begun, batch, 0)
+    begun.close()
+    begin(data, asked)
+    assert not command.is_called_within(0.1)
+
+
 def test_a_list_is_doubted_after_a_short_pass(command, names):
     """It is over before a comparison that counts 64 samples as done."""
     data, (order, _) = Data(samples=names("a")), batches()

@@ -210,6 +210,8 @@ START_TEST(an_order_that_nobody_follows)
     ck_assert(add(10000, "", 0));
     order_judge(&order, &run);
     ck_assert(order.failed && !order_has_next(&order));
+    ck_assert_int_eq(hear(), ORDER_PROBED);
+    ck_assert_int_eq(hear(), ORDER_REFUTED);
     end();
 }
 END_TEST
@@ -227,6 +229,11 @@ START_TEST(an_order_that_fails_later)
     ck_assert(add(10000, "", 0));
     order_judge(&order, &run);
     ck_assert(order.failed);
+    order_judge(&order, &run);
+    static const char words[] = {ORDER_PROBED, ORDER_BELIEVED, ORDER_REFUTED, 0};
+    for (size_t i = 0; i < sizeof words; i++) {
+        ck_assert_int_eq(hear(), words[i]);
+    }
     end();
 }
 END_TEST

@@ -41,7 +41,7 @@ class Files:
 
     def close(self, is_over=False):
         """`is_over`: the pass is, so workers have opened what they open of these files."""
-        if self.is_open:
+        if self._sender is not None:
             if (self._asked if is_over else self._done) >= _PROBES and self._sender.is_refuted():
                 self._doubt()
             self._sender.close()

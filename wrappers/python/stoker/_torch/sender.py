@@ -16,7 +16,7 @@ _STEP = 64  # files that workers are done with, or were asked for, between two m
 _MOST = 48 << 10  # bytes of paths; with one more path a message has less than ORDER_MESSAGE_BYTES
 _HIGH = 512  # descriptors of ours are not the program's next ones
 
-_PROBED = b"p"  # ORDER_PROBED of cli/ahead/orders/order.h; once the command believes the order, another word comes
+_PROBED, _REFUTED = b"p", b"r"  # ORDER_PROBED and ORDER_REFUTED of cli/ahead/orders/order.h
 
 UNORDERED = (1 << 64) - 1  # ORDER_UNORDERED of cli/ahead/orders/order.h
 OPENED = (1 << 64) - 4  # ORDER_OPENED
@@ -88,6 +88,7 @@ class Sender:
         self._connection, self._dataset = connection, dataset
         self._waiting = []  # messages for which the command had no room yet
         self._done = self._asked = 0  # that were sent last
+        self._words = set()  # of the command
         self.files = 0  # that were sent
         _senders.add(self)
 
@@ -107,12 +108,21 @@ class Sender:
             self._connection.send(_HEAD.pack(_MAGIC, dataset, kind, 0), socket.MSG_DONTWAIT | socket.MSG_NOSIGNAL)
 
     def is_refuted(self):
-        """Returns true if the command has read some of the files, and has not seen the job open them. Ask once."""
-        words = set()
-        with contextlib.suppress(OSError):
-            while word := self._connection.recv(1, socket.MSG_DONTWAIT):
-                words.add(word)
-        return words == {_PROBED}
+        """Returns true if the command has read some of the files, and has not seen the job open them."""
+        if self._connection is not None:
+            self._hear()
+        return self._words == {_PROBED} or _REFUTED in self._words
+
+    def _hear(self):
+        with contextlib.suppress(OSError):  # no word has come, or none comes any more
+            while word := self._hear_one():
+                self._words.add(word)
+
+    def _hear_one(self):
+        try:
+            return self._connection.recv(1, socket.MSG_DONTWAIT)
+        except ConnectionResetError:  # the command has closed it: what it said before comes then
+            return self._connection.recv(1, socket.MSG_DONTWAIT)
 
     def send(self, next_names, done, asked=0):
         """Sends the paths, or the indices, that `next_names()` returns until these are none. `done`: how many files
@@ -128,6 +138,7 @@ class Sender:
         except BlockingIOError:
             pass
         except OSError:  # the command does not want more
+            self._hear()
             self.close()
 
     def _take(self, names):
