@@ -11,9 +11,8 @@
 
 #include "wrappers/python/core/common/functions.h"
 
-#define LINE                                                                                       \
-    64 /* bytes that the processor loads at a time: the first one of a str has its head            \
-        */
+/* Bytes that the processor loads at a time. The first ones of a str are its head. */
+#define LINE 64
 
 /* Bytes that grow. */
 struct names_text {

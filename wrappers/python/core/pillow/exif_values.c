@@ -8,8 +8,6 @@
 #include "wrappers/python/core/common/functions.h"
 #include "wrappers/python/core/pillow/exif.h"
 
-#define ENTRY_BYTES 12
-
 static uint32_t take_number(const uint8_t *from, size_t bytes, bool little)
 {
     uint32_t number = 0;
@@ -25,8 +23,7 @@ struct directory {
     const uint8_t *body;
     size_t bytes;
     bool little;
-    const uint8_t
-        *units; /* bytes of a value of each type, 0 for a type that Pillow does not know */
+    const uint8_t *units; /* bytes of a value of each type, 0 for one that Pillow does not know */
     size_t types;
     PyObject *data, *kinds; /* dictionaries: for each tag its bytes, and its type */
     uint64_t elsewhere;     /* bytes that do not lie in an entry */
@@ -66,15 +63,16 @@ static int add_entry(struct directory *directory, const uint8_t *entry)
 
 static int read_directory(struct directory *directory, size_t begin)
 {
-    size_t count = begin + 2 <= directory->bytes
-                       ? take_number(directory->body + begin, 2, directory->little)
-                       : SIZE_MAX / ENTRY_BYTES / 2;
-    if (begin + 2 + ENTRY_BYTES * count + 4 > directory->bytes) {
+    if (begin + 2 > directory->bytes) {
+        return EXIF_LEFT;
+    }
+    size_t count = take_number(directory->body + begin, 2, directory->little);
+    if (begin + 2 + EXIF_ENTRY_BYTES * count + 4 > directory->bytes) {
         return EXIF_LEFT;
     }
     int status = EXIF_DONE;
     for (size_t i = 0; i < count && status == EXIF_DONE; i++) {
-        status = add_entry(directory, directory->body + begin + 2 + ENTRY_BYTES * i);
+        status = add_entry(directory, directory->body + begin + 2 + EXIF_ENTRY_BYTES * i);
     }
     bool whole =
         (size_t)PyDict_Size(directory->data) == count && directory->elsewhere <= directory->bytes;
@@ -255,13 +253,6 @@ static PyObject *left(void)
     return Py_NewRef(Py_None);
 }
 
-static void put_number(uint8_t *to, size_t bytes, uint32_t number, bool little)
-{
-    for (size_t i = 0; i < bytes; i++) {
-        to[little ? i : bytes - 1 - i] = (uint8_t)(number >> 8 * i);
-    }
-}
-
 static PyObject *write_text(const struct tag_value *value, long type)
 {
     bool ends = value->bytes[value->size - 1] == '\0';
@@ -293,7 +284,7 @@ static PyObject *write_integers(const struct tag_value *value, long type)
     PyObject *bytes = PyBytes_FromStringAndSize(NULL, (Py_ssize_t)(unit * value->count));
     uint8_t *to = bytes != NULL ? (uint8_t *)PyBytes_AsString(bytes) : NULL;
     for (size_t i = 0; to != NULL && i < value->count; i++) {
-        put_number(to + unit * i, unit, part(value, i), value->little);
+        exif_put_number(to + unit * i, unit, part(value, i), value->little);
     }
     return entry_of(type, value->count, bytes);
 }
@@ -351,8 +342,8 @@ static PyObject *write_ratios(const struct tag_value *value, long type)
             Py_DECREF(bytes);
             return left();
         }
-        put_number(to + 8 * i, 4, (uint32_t)ratio.numerator, value->little);
-        put_number(to + 8 * i + 4, 4, (uint32_t)ratio.denominator, value->little);
+        exif_put_number(to + 8 * i, 4, (uint32_t)ratio.numerator, value->little);
+        exif_put_number(to + 8 * i + 4, 4, (uint32_t)ratio.denominator, value->little);
     }
     return entry_of(type, value->count, bytes);
 }

@@ -9,7 +9,6 @@
 #include "wrappers/python/core/common/objects.h"
 #include "wrappers/python/core/pillow/exif.h"
 
-#define ENTRY_BYTES   12
 #define MOST_TAGS     256
 #define STRIP_OFFSETS 0x0111 /* Pillow changes its value */
 #define DEEPEST       3      /* directories within directories */
@@ -48,9 +47,7 @@ static bool add_zeros(const struct writing *writing, size_t bytes)
 
 static void set_number(const struct writing *writing, size_t place, size_t bytes, uint64_t number)
 {
-    for (size_t i = 0; i < bytes; i++) {
-        at(writing, place)[writing->little ? i : bytes - 1 - i] = (uint8_t)(number >> 8 * i);
-    }
+    exif_put_number(at(writing, place), bytes, (uint32_t)number, writing->little);
 }
 
 static int by_tag(const void *one, const void *other)
@@ -124,12 +121,12 @@ static int write_directory(const struct writing *writing, PyObject *entries, uns
     if (status != EXIF_DONE) {
         return status;
     }
-    if (!add_zeros(writing, 2 + ENTRY_BYTES * count + 4)) {
+    if (!add_zeros(writing, 2 + EXIF_ENTRY_BYTES * count + 4)) {
         return EXIF_ERROR;
     }
     set_number(writing, begin, 2, count);
     for (size_t i = 0; i < count && status == EXIF_DONE; i++) {
-        status = write_entry(writing, begin + 2 + ENTRY_BYTES * i, &tags[i], depth);
+        status = write_entry(writing, begin + 2 + EXIF_ENTRY_BYTES * i, &tags[i], depth);
     }
     return status;
 }

@@ -28,7 +28,7 @@ _latest = None, None  # the last data, and what it is as _Parsed
 class _Known:
     """Pillow's own functions and classes, and the attributes of a directory that Pillow has read."""
 
-    is_right, kind = False, None
+    is_right = False
 
     def look_at(self, plugin):
         kind = plugin.ImageFileDirectory_v2

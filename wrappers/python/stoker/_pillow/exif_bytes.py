@@ -59,7 +59,6 @@ class _Known:
                       plugin, ("IFDRational", self.rational, "ImageFileDirectory_v2", kind),
                       TiffTags, ("TAGS_V2", TiffTags.TAGS_V2, "TAGS_V2_GROUPS", TiffTags.TAGS_V2_GROUPS, "TagInfo", info),
                       *chain.from_iterable((table, tuple(chain.from_iterable(table.items()))) for table in tables))
-        self.attributes = self.info_attributes = frozenset()
         self.is_right = all(methods) and _core.are_as_seen(self.parts) and all(map(self._is_same, header.ORDERS))
         return self
 
