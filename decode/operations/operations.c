@@ -121,7 +121,7 @@ void stk_recolour(const struct stk_picture *out, const struct stk_picture *in,
                   const struct stk_recolouring *changes, unsigned count)
 {
     const struct stk_operations *operations = stk_operations_select();
-    for (uint32_t y = 0; y < out->height; y++) {
+    for (uint32_t y = 0; y < out->height && out->rows[y] != in->rows[y]; y++) {
         memcpy(out->rows[y], in->rows[y], row_bytes(out));
     }
     for (unsigned i = 0; i < count; i++) {

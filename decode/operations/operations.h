@@ -36,7 +36,7 @@ void stk_blend(const struct stk_picture *out, const struct stk_picture *a,
 /* Converts. Both have one size, and the bytes that the conversion says. */
 void stk_convert(const struct stk_picture *out, const struct stk_picture *in,
                  enum stk_conversion kind);
-/* Makes changes one after the other, of four-byte pixels. */
+/* Makes changes one after the other, of four-byte pixels. The result may be its source. */
 void stk_recolour(const struct stk_picture *out, const struct stk_picture *in,
                   const struct stk_recolouring *changes, unsigned count);
 

@@ -11,8 +11,8 @@ from PIL import Image
 from torchvision import transforms as T
 
 from slices import ALL
-from stoker._pipeline import exact, lazy_images, rng, steps
-from stoker._torchvision import choices, colours, replaced
+from stoker._pipeline import colours, exact, lazy_images, rng, steps
+from stoker._torchvision import choices, recolouring, replaced
 
 COUNT = 20000 if ALL else 2000
 
@@ -167,28 +167,29 @@ def test_timms_choices(monkeypatch):
 def test_jitter():
     def theirs(*ranges):
         order, *factors = T.ColorJitter.get_params(*ranges)
-        return order.tolist(), factors
+        return [(kind, factors[kind]) for kind in order.tolist() if factors[kind] is not None]
     assert rng.can_draw_jitters()
     dice = random.Random(2)
     for seed in range(COUNT):
         least = dice.uniform(-3, 3)
-        ranges = [dice.choice([None, (0.6, 1.4), (0, 2), (-0.5, 0.5), (1 / 3, 1 / 3), (least, least + dice.random()), (9, 999999.9)])
-                  for _ in range(4)]
-        same(lambda: theirs(*ranges), lambda: rng.drawn_at_once(rng.jitter, ranges), seed)
+        ranges = tuple(dice.choice([None, (0.6, 1.4), (0, 2), (-0.5, 0.5), (1 / 3, 1 / 3), (least, least + dice.random()), (9, 999999.9)])
+                       for _ in range(4))
+        same(lambda: theirs(*ranges), lambda: rng.jitter(ranges), seed)
     assert not any(map(rng.is_range, ((2, 1), (0, math.inf), (math.nan, 1), ("0", 1), (1,), None)))
 
 
 def test_what_jitters_here(monkeypatch):
     image, jitter = Image.new("RGB", (60, 50)), T.ColorJitter(0.4, 0, (0.5, 0.7), 0.1)
+    colours.know(T.ColorJitter)
     torch.manual_seed(1)
-    wanted = colours.drawn(jitter, image)
-    assert sorted(kind for kind, _ in wanted) == [0, 2, 3] and colours.changed(image, wanted).size == image.size
+    wanted = recolouring.drawn(jitter, image)
+    assert sorted(kind for kind, _ in wanted) == [0, 2, 3] and recolouring.changed(image, wanted).size == image.size
     before = torch.get_rng_state()
     odd = T.ColorJitter(0.4)
     odd.brightness = [2, 1]
     derived = type("Derived", (T.ColorJitter,), {"get_params": staticmethod(lambda *ranges: None)})(0.4)
     for other, given in ((odd, image), (derived, image), (jitter, image.convert("L")), (jitter, torch.zeros(3, 60, 50))):
-        assert colours.drawn(other, given) is None
+        assert recolouring.drawn(other, given) is None
     monkeypatch.setattr(torch, "randperm", lambda count: torch.arange(count))
-    assert colours.drawn(jitter, image) is None
+    assert recolouring.drawn(jitter, image) is None
     assert torch.equal(torch.get_rng_state(), before)

@@ -168,7 +168,8 @@ def shown(made):
 def main():
     outcomes = {}
     saying.count_tensors()
-    saying.count_crops()
+    saying.count_lazy("timms", "cropped", "crops")
+    saying.count_lazy("colours", "jittered", "jitters")
     for seed in range(int(sys.argv[2]), int(sys.argv[2]) + int(sys.argv[1])):
         saying.seed(seed)
         outcomes[seed] = saying.outcome(lambda: run(seed, timm.MaybeToTensor))

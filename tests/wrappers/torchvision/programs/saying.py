@@ -68,7 +68,7 @@ def counts():
     return {**package_.counts(), **made} if package_ else None
 
 
-made = {"tensors": 0, "crops": 0}
+made = {"tensors": 0, "crops": 0, "jitters": 0}
 
 
 def count_tensors():
@@ -83,14 +83,15 @@ def count_tensors():
         tail.TensorTail.finished = counting
 
 
-def count_crops():
-    """To be called when torchvision has been imported: counts timm's crops that are noted."""
-    module = package() and sys.modules.get(package().__name__ + "._pipeline.timms")
+def count_lazy(name, function, kind):
+    """To be called when torchvision has been imported: counts the lazy images that a function of _pipeline makes, as this
+    kind."""
+    module = package() and sys.modules.get(f"{package().__name__}._pipeline.{name}")
     if module is not None:
-        cropped = module.cropped
+        plain = getattr(module, function)
 
         def counting(*arguments):
-            done = cropped(*arguments)
-            made["crops"] += type(done) is module.lazy_images.LazyImage
+            done = plain(*arguments)
+            made[kind] += type(done) is module.lazy_images.LazyImage
             return done
-        module.cropped = counting
+        setattr(module, function, counting)

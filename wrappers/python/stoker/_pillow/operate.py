@@ -47,6 +47,11 @@ def recolour(core, changes):
     return _made(new, _core.recolour(new, core, core.size, changes))
 
 
+def recolour_in_place(core, changes):
+    """Makes changes of colours where the pixels are. Returns false if Pillow is to make them."""
+    return not _core.recolour(core, core, core.size, changes)
+
+
 def look_up(core, tables):
     """Looks up all values in a table of 256 bytes for all bands, or in one for each."""
     bands = BANDS[core.mode]

@@ -8,7 +8,7 @@ import itertools
 
 from .. import _core
 from .._base import cache
-from . import box_steps, exact, steps, tensor_tail, timms
+from . import box_steps, colours, exact, steps, tensor_tail, timms
 
 _MOST = 256
 
@@ -17,10 +17,10 @@ _unknown = set()  # classes whose transforms are always called as they are
 
 
 class Inspection:
-    __slots__ = ("step", "start", "link", "tensor_step", "image_step", "boxes", "filters")
+    __slots__ = ("step", "start", "link", "tensor_step", "image_step", "boxes", "filters", "ranges")
 
     def __init__(self, step=None, start=None, link=None, tensor_step=None, image_step=None, boxes=None,
-                 filters=None):
+                 filters=None, ranges=None):
         self.step = step  # the tuple for core/steps (steps.py)
         self.tensor_step = tensor_step  # the same for a tensor of bytes of torch's own class,
         self.image_step = image_step  # and for one of another class
@@ -28,6 +28,7 @@ class Inspection:
         self.link = link  # the key of a further transform in a chain
         self.boxes = boxes  # what it does with boxes (box_steps.py)
         self.filters = filters  # of timm's crops (timms.py)
+        self.ranges = ranges  # of ColorJitter's factors (colours.py)
 
 
 NOTHING = Inspection()
@@ -65,7 +66,7 @@ def first_lasting(transforms):
 
 def _inspect(transform):
     kind = type(transform)
-    if not any(each.knows(kind) for each in (steps, tensor_tail, box_steps, timms)):
+    if not any(each.knows(kind) for each in (steps, tensor_tail, box_steps, timms, colours)):
         _unknown.add(kind)
         return NOTHING
     seen = exact.seen(transform)  # first: another thread may change the transform meanwhile
@@ -73,7 +74,7 @@ def _inspect(transform):
         return NOTHING
     step = steps.step_of(transform)
     each = Inspection(step, *tensor_tail.keys_of(transform), *steps.tensor_steps_of(transform, step),
-                      box_steps.of(transform), timms.filters_of(transform))
+                      box_steps.of(transform), timms.filters_of(transform), colours.ranges_of(transform))
     if seen is not None:
         cache.put(_known, id(transform), (seen, each), _MOST)
     return each

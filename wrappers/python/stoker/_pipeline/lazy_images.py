@@ -18,6 +18,7 @@ from . import rng, tensor_tail
 from .exact import F
 
 _nothing = Image.Image()  # without info
+_OF_CORES = 4, HWC, U8, None  # the layout of the pixels in core images of mode RGB
 
 
 class LazyImage:
@@ -115,19 +116,36 @@ class LazyImage:
             return pending.new_image(self._parent or _nothing, self._plan.again())
         return self._image_of_core() or self._image_of_pixels()
 
+    def like(self, core, has_info=True):
+        """Returns an image of Pillow's of a core image, with the info of the result if it has that."""
+        return (has_info and self._parent or _nothing)._new(core)
+
+    def is_transparent(self):
+        """Returns true if the info of the result says that some pixels are transparent."""
+        return self._parent is not None and "transparency" in self._parent.info
+
+    def core(self):
+        """Returns a new core image of the result, or None if that cannot be done. It is for colours only."""
+        core = versions.empty_core(self.size)
+        memory = None if self._pixels is not None else _core.memory(core, self.size)
+        if memory is None:
+            return None
+        self.fill(_OF_CORES, memory)
+        return core
+
     def _image_of_core(self):
         """Returns the image that is made of an image's core image, or None if that cannot be done."""
         if self._image is None or self.channels != 3:
             return None
         core = versions.empty_core(self.size)
         memory = _core.memory(core, self.size)
-        if memory is None or not self._make_of_core((4, HWC, U8, None), memory):
+        if memory is None or not self._make_of_core(_OF_CORES, memory):
             return None
-        return (self._parent or _nothing)._new(core)
+        return self.like(core)
 
     def _image_of_pixels(self):
         image = Image.frombuffer(self.mode, self.size, self.pixels().tobytes(), "raw", self.mode, 0, 1)
-        return (self._parent or _nothing)._new(image.im.copy())
+        return self.like(image.im.copy())
 
     def tensor(self, tail):
         """Returns the tensor that a chain of transforms (tensor_tail.py) makes of the result."""
@@ -220,6 +238,11 @@ def of_image(image):
     lazy = of_waiting(image)
     if lazy is not None:
         return lazy
+    return of_own(image)
+
+
+def of_own(image):
+    """Returns a lazy image of an image of Pillow's own class and of mode RGB or L, whose pixels are there."""
     return LazyImage(Plan.whole(None, image.size), 3 if image.mode == "RGB" else 1, image=image, original=image)
 
 

@@ -12,7 +12,7 @@ import torch
 
 from .._base import cache
 from .._base.own import attempt
-from . import lazy_images, lazy_tensors, rng, tensor_tail, timms
+from . import colours, lazy_images, lazy_tensors, rng, tensor_tail, timms
 from .calls import called
 from .exact import functions_are_own
 from .inspection import NOTHING, inspect, is_unknown
@@ -64,6 +64,11 @@ def _noted(transforms, at, image, end, is_kept):
                 continue
         elif each.filters is not None:
             done = timms.cropped(transforms[at], each.filters, image)
+            if done is not None:
+                image, at = done, at + 1
+                continue
+        elif each.ranges is not None:
+            done = colours.jittered(image, each.ranges) if isinstance(image, LazyImage) else None
             if done is not None:
                 image, at = done, at + 1
                 continue

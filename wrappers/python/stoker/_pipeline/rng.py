@@ -1,7 +1,6 @@
 """torchvision's random choices: the same numbers of torch's generator, drawn without torch (core/steps)."""
 
 import functools
-import struct
 
 import torch
 
@@ -78,27 +77,10 @@ def drawn_at_once(draw, *arguments):
 
 # ---- ColorJitter's numbers ----
 
-_FLOAT = struct.Struct("f")
-
-
-def _single(value):
-    return _FLOAT.unpack(_FLOAT.pack(value))[0]
-
-
-def jitter(next_words, ranges):
-    """Returns (the order of torch.randperm(4), what uniform_() makes of each range or None)."""
-    order, factors = [0, 1, 2, 3], [None] * len(ranges)
-    words = next_words(7 - ranges.count(None))
-    for i in range(3):
-        at = i + words[i] % (4 - i)
-        order[i], order[at] = order[at], order[i]
-    used = 3
-    for kind, each in enumerate(ranges):
-        if each is not None:
-            least, most = _single(each[0]), _single(each[1])
-            factors[kind] = _single(least + words[used] % 2**24 / 2**24 * _single(most - least))
-            used += 1
-    return order, factors
+def jitter(ranges, generator=torch._C.default_generator):
+    """Draws the order of torch.randperm(4), and what uniform_() makes of each range. Returns [(kind, factor)] in that order,
+    without the kinds whose range is None."""
+    return _core.jitter(ranges, generator)
 
 
 def is_range(values):
@@ -115,16 +97,15 @@ def can_draw_jitters():
 def _jitters_are_understood():
     """Returns true if torch draws as jitter() does."""
     generator = torch.Generator().manual_seed(21)
-    state = generator.get_state()
-    memory = memory_of(state)
+    other = torch.Generator().manual_seed(21)
     ranges = (0.6, 1.4), None, (0.0, 1.9), (-0.5, 0.1)
     for _ in range(100):
         order = torch.randperm(4, generator=generator, device="cpu").tolist()
         factors = [each and torch.empty(1, dtype=torch.float32, device="cpu").uniform_(*each, generator=generator).item()
                    for each in ranges]
-        if jitter(lambda count: _core.words(count, memory), ranges) != (order, factors):
+        if jitter(ranges, other) != [(kind, factors[kind]) for kind in order if ranges[kind] is not None]:
             return False
-    return torch.equal(state, generator.get_state())
+    return torch.equal(other.get_state(), generator.get_state())
 
 
 def is_pair(values):

@@ -15,8 +15,8 @@ from PIL import Image
 from .._base.own import attempt, attempt_beside, tried
 from .._pillow import hook
 from .._pillow.plan import Plan
-from .._pipeline import box_steps, exact, lazy_tensors, pipeline, rng, steps, tensor_tail, timms
-from . import among, arrays, boxes, choices, colours, normalize, others, resizes, spaces, trees
+from .._pipeline import box_steps, colours, exact, lazy_tensors, pipeline, rng, steps, tensor_tail, timms
+from . import among, arrays, boxes, choices, normalize, others, recolouring, resizes, spaces, trees
 from .._pipeline.exact import F, T
 
 SWITCH = "STOKER_TORCHVISION"
@@ -45,6 +45,7 @@ def install():
         _replace(F.F_pil, colours.GREY, _to_grayscale)
         exact.watch(F, colours.FUNCTIONS)
         exact.watch(F.F_pil, colours.FUNCTIONS)
+        colours.know(T.ColorJitter)
 
 
 def install_v2():
@@ -178,26 +179,22 @@ def _adjuster(kind, name):
 
     def adjust(*arguments, **named):
         given = (*arguments, named[factor_name]) if list(named) == [factor_name] else () if named else arguments
-        result = attempt(colours.adjusted, kind, *given) if len(given) == 2 else None
+        result = attempt(recolouring.adjusted, kind, *given) if len(given) == 2 else None
         return PLAIN[name](*arguments, **named) if result is None else result
     return adjust
 
 
 def _to_grayscale(img, num_output_channels):
-    result = attempt(colours.grey, img, num_output_channels)
+    result = attempt(recolouring.grey, img, num_output_channels)
     return PLAIN[colours.GREY](img, num_output_channels) if result is None else result
 
 
 def _jitter(self, img):
-    wanted = attempt(colours.drawn, self, img)
+    wanted = attempt(recolouring.drawn, self, img)
     if wanted is None:
         return PLAIN["jitter"](self, img)
-    new = attempt(colours.changed, img, wanted)
-    if new is None:
-        new = img
-        for kind, factor in wanted:
-            new = getattr(F, colours.FUNCTIONS[kind])(new, factor)
-    return new
+    new = attempt(recolouring.changed, img, wanted)
+    return colours.one_by_one(img, wanted) if new is None else new
 
 
 # ---- automatic augmentations ----
