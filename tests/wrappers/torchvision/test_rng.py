@@ -168,7 +168,7 @@ def test_jitter():
     def theirs(*ranges):
         order, *factors = T.ColorJitter.get_params(*ranges)
         return [(kind, factors[kind]) for kind in order.tolist() if factors[kind] is not None]
-    assert rng.can_draw_jitters()
+    assert rng.can_draw_colours()
     dice = random.Random(2)
     for seed in range(COUNT):
         least = dice.uniform(-3, 3)
@@ -180,7 +180,7 @@ def test_jitter():
 
 def test_what_jitters_here(monkeypatch):
     image, jitter = Image.new("RGB", (60, 50)), T.ColorJitter(0.4, 0, (0.5, 0.7), 0.1)
-    colours.know(T.ColorJitter)
+    colours.know(T)
     torch.manual_seed(1)
     wanted = recolouring.drawn(jitter, image)
     assert sorted(kind for kind, _ in wanted) == [0, 2, 3] and recolouring.changed(image, wanted).size == image.size

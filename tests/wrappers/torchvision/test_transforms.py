@@ -20,6 +20,7 @@ import stoker
 from matrix import record
 from slices import ALL
 from stoker import transforms as S
+from stoker._pipeline import colours
 
 try:
     from torchvision.transforms import v2
@@ -450,8 +451,54 @@ def test_what_changes_of_tensors_of_means(change):
     assert changed.requires_grad == normalize.mean.requires_grad
 
 
+class OwnJitter(T.ColorJitter):
+    def forward(self, image):
+        return image.rotate(90)
+
+
+COLOUR_CHANGES = {
+    "a range": lambda apply, jitter: setattr(jitter, "brightness", (0.1, 0.1)),
+    "an item of a range": lambda apply, jitter: jitter.contrast.__setitem__(slice(2), [0.1, 0.1]),
+    "a range that torch refuses": lambda apply, jitter: jitter.contrast.__setitem__(0, 9),
+    "no range": lambda apply, jitter: [setattr(jitter, name, None) for name in ("brightness", "contrast")],
+    "another transform": lambda apply, jitter: apply.transforms.__setitem__(0, T.ColorJitter(saturation=(0, 0))),
+    "a transform of the program's": lambda apply, jitter: apply.transforms.__setitem__(0, OwnJitter()),
+    "one more": lambda apply, jitter: apply.transforms.append(OwnJitter()),
+    "none": lambda apply, jitter: apply.transforms.clear(),
+    "a tuple": lambda apply, jitter: setattr(apply, "transforms", (OwnJitter(),)),
+    "the chance": lambda apply, jitter: setattr(apply, "p", 0.0),
+    "a chance of the program's": lambda apply, jitter: setattr(apply, "p", torch.tensor(0.0)),
+    "a hook": lambda apply, jitter: jitter.register_forward_hook(lambda module, inputs, output: output.rotate(180)),
+    "a hook of the outer one": lambda apply, jitter: apply.register_forward_pre_hook(lambda module, inputs: inputs[0].rotate(180)),
+    "a method": lambda apply, jitter: setattr(jitter, "forward", lambda image: image.rotate(180)),
+    "all attributes": lambda apply, jitter: setattr(jitter, "__dict__", {**vars(jitter), "brightness": (0.1, 0.1)}),
+    "the class": lambda apply, jitter: setattr(jitter, "__class__", OwnJitter),
+}
+
+
+@pytest.mark.parametrize("change", COLOUR_CHANGES)
+def test_what_changes_of_colours_that_were_used(change, monkeypatch):
+    monkeypatch.setattr(colours, "_makers", {})
+    colours.know(T)
+    done = []
+    plain = colours.changed
+    monkeypatch.setattr(colours, "changed", lambda *arguments: done.append(plain(*arguments)) or done[-1])
+    jitter = T.ColorJitter((0.5, 0.5), (0.7, 0.7))
+    jitter.contrast = list(jitter.contrast)
+    apply = T.RandomApply([jitter], 1.0)
+    transforms = [T.CenterCrop(40), apply, T.ToTensor()]
+    usual = assert_own_ways_are_kept(transforms)
+    assert len(done) == 5 and None not in done
+    COLOUR_CHANGES[change](apply, jitter)
+    if "refuses" in change:
+        with pytest.raises(RuntimeError):
+            S.Compose(transforms)(pictures.image(60, 50))
+        return
+    assert not torch.equal(assert_own_ways_are_kept(transforms), usual)
+
+
 def test_transforms_end():
-    """An Inspection holds no transform, and no object that a program's transform refers to."""
+    """An Inspection holds no transform, but the one inside a RandomApply, and no object that a program's transform refers to."""
     transforms = [T.Resize(20), T.ToTensor(), T.Normalize([0.5], [0.5])]
     transforms[2].all = transforms
     S.Compose(transforms)(pictures.image(60, 50))

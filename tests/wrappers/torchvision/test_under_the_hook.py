@@ -183,6 +183,6 @@ def test_mixed_pipelines(tell, version):
     plain, hooked = (tell(how, "mixed.py", count, 0) for how in ("plainly", "hooked"))
     assert_no_difference(plain["outcomes"], hooked["outcomes"])
     assert hooked["counts"]["tensors"] > count / 2
-    assert hooked["counts"]["jitters"] > count / 20
+    assert hooked["counts"]["colours"] > count / 20
     assert hooked["counts"]["crops"] > count / 9 or importlib.util.find_spec("timm") is None
     record("torchvision", "mixed pipelines", version, f"{count} pipelines", "same")

@@ -15,6 +15,11 @@ import torch
 from PIL import Image, ImageFilter, ImageOps
 from torchvision import transforms as T
 
+try:
+    from torchvision.transforms import v2
+except ImportError:
+    v2 = T
+
 TIMM = """
 import torch
 import torchvision.transforms.functional as F
@@ -93,18 +98,18 @@ def timms_colours(dice):
     return [rand_augment_transform(options, {"translate_const": 20, "img_mean": (124, 116, 104)})] * 3
 
 
-def jitter(dice):
+def jitter(dice, M):
     ranges = [dice.choice([0, 0.1, 0.4, 0.9, (0.5, 0.6)]) for _ in range(3)]
-    return T.ColorJitter(*ranges, dice.choice([0, 0, 0.1, 0.5, (-0.2, 0.1)]))
+    return M.ColorJitter(*ranges, dice.choice([0, 0, 0.1, 0.5, (-0.2, 0.1)]))
 
 
-def colours(dice):
-    inner = dice.choice([jitter(dice), Blur(), Solarize(), T.RandomGrayscale(0.5), T.RandomHorizontalFlip()])
+def colours(dice, M):
+    inner = dice.choice([jitter(dice, M), Blur(), Solarize(), M.RandomGrayscale(0.5), T.RandomHorizontalFlip()])
     p = dice.choice([0, 0.1, 0.5, 0.8, 1.0, 1])
-    several = [inner] if dice.random() < 0.7 else [inner, jitter(dice)]
+    several = [inner] if dice.random() < 0.7 else [inner, jitter(dice, M)]
     if dice.random() < 0.2:
         several = torch.nn.ModuleList(each for each in several if isinstance(each, torch.nn.Module))
-    return dice.choice([jitter(dice), T.RandomGrayscale(p), T.RandomApply(several, p), T.RandomApply(several, p), inner,
+    return dice.choice([jitter(dice, M), M.RandomGrayscale(p), M.RandomApply(several, p), M.RandomApply(several, p), inner,
                         T.RandAugment(num_ops=dice.choice([1, 2, 3])), T.TrivialAugmentWide(),
                         T.TrivialAugmentWide(dice.choice([2, 31]), T.InterpolationMode.BILINEAR, dice.choice([None, [9, 8, 7]])),
                         T.RandAugment(fill=9, interpolation=T.InterpolationMode.BILINEAR), T.AutoAugment(), *timms_colours(dice)])
@@ -119,9 +124,10 @@ def end(dice, to_tensor):
     return [first] if dice.random() < 0.2 else [first, T.Normalize(*values)]
 
 
-def transforms(dice, to_tensor):
+def transforms(dice, M, to_tensor):
     found = [geometry(dice)] if dice.random() < 0.9 else []
-    found += [dice.choice([colours, colours, lambda dice: T.RandomHorizontalFlip(dice.choice([0.5, 1])), geometry])(dice)
+    found += [dice.choice([lambda dice: colours(dice, M), lambda dice: colours(dice, M),
+                           lambda dice: T.RandomHorizontalFlip(dice.choice([0.5, 1])), geometry])(dice)
               for _ in range(dice.choice([0, 1, 2, 3, 4]))]
     if dice.random() < 0.5:
         found.append(T.RandomHorizontalFlip())
@@ -136,10 +142,11 @@ def changed(dice, transform):
     elif isinstance(last, T.Normalize):
         last.std = [dice.random() + 0.1] * 3
     for each in transform.transforms:
-        if isinstance(each, (T.RandomGrayscale, T.RandomApply)):
+        if isinstance(each, (T.RandomGrayscale, T.RandomApply, v2.RandomGrayscale, v2.RandomApply)):
             each.p = 1.0
-        if isinstance(each, T.ColorJitter):
-            each.brightness = [0.5, 0.7]
+        inner = each.transforms[0] if isinstance(each, (T.RandomApply, v2.RandomApply)) and len(each.transforms) else each
+        if isinstance(inner, (T.ColorJitter, v2.ColorJitter)):
+            inner.brightness = [0.5, 0.7]
         if isinstance(each, T.TrivialAugmentWide):
             each.num_magnitude_bins = 7
         if hasattr(each, "choice_weights"):
@@ -150,7 +157,8 @@ def changed(dice, transform):
 
 def run(seed, to_tensor):
     dice = random.Random(seed)
-    transform = T.Compose(transforms(dice, to_tensor))
+    M = dice.choice([T, T, v2])
+    transform = M.Compose(transforms(dice, M, to_tensor))
     seen = []
     for _ in range(dice.choice([1, 1, 2, 2, 2, 12])):
         image = picture(dice)
@@ -169,7 +177,7 @@ def main():
     outcomes = {}
     saying.count_tensors()
     saying.count_lazy("timms", "cropped", "crops")
-    saying.count_lazy("colours", "jittered", "jitters")
+    saying.count_lazy("colours", "changed", "colours")
     for seed in range(int(sys.argv[2]), int(sys.argv[2]) + int(sys.argv[1])):
         saying.seed(seed)
         outcomes[seed] = saying.outcome(lambda: run(seed, timm.MaybeToTensor))

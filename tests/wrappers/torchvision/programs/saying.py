@@ -68,7 +68,7 @@ def counts():
     return {**package_.counts(), **made} if package_ else None
 
 
-made = {"tensors": 0, "crops": 0, "jitters": 0}
+made = {"tensors": 0, "crops": 0, "colours": 0}
 
 
 def count_tensors():

@@ -1,4 +1,4 @@
-/* Draws the numbers of torchvision's ColorJitter, for Python. */
+/* Draws the numbers of torchvision's changes of colours, for Python. */
 #include "wrappers/python/core/common/functions.h"
 #include "wrappers/python/core/steps/generator.h"
 
@@ -84,4 +84,17 @@ PyObject *core_jitter(PyObject *module, PyObject *arguments)
         }
     }
     return wanted;
+}
+
+static bool draw_share(void *context, struct numbers *numbers)
+{
+    *(double *)context = numbers_share(numbers);
+    return true;
+}
+
+/* share(generator): draws a number from torch's generator as torch.rand(1) does. */
+PyObject *core_share(PyObject *module, PyObject *generator)
+{
+    double share;
+    return generator_draw(generator, draw_share, &share) == 0 ? PyFloat_FromDouble(share) : NULL;
 }

@@ -1,10 +1,11 @@
-"""ColorJitter, and torchvision's other changes of colours: those of an image of Pillow's are one call of the decoder's.
+"""ColorJitter and torchvision's other changes of colours: those of an image are one call of the decoder's.
 
 torchvision's functions are compared with the decoder's before the first change. One that differs is left to torchvision from
 then on.
 """
 
 import functools
+import struct
 
 import numpy
 import torchvision
@@ -21,14 +22,19 @@ FUNCTIONS = ("adjust_brightness", "adjust_contrast", "adjust_saturation", "adjus
 GREY = "to_grayscale"
 WITHOUT_COLOURS = (operate.SATURATION, 0.0)
 
+_TO_GREY = len(FUNCTIONS)  # the kind of a change to grey
+_SINGLE = struct.Struct("f")
+
 _SIZE = 31, 67
 _FACTORS = (0, 0.3, 1.0, 1.7), (0, 0.3, 1.0, 1.7), (0, 0.3, 1.0, 1.7), (-0.5, -0.21, 0, 0.004, 0.37, 0.5)
 
-_kinds = set()
+_makers = {}
 
 
 def changes(kind, factor):
     """Returns the change of a factor as operate.recolour() takes it, or None: torchvision may raise an error."""
+    if kind == _TO_GREY:
+        return WITHOUT_COLOURS
     if type(factor) not in (int, float) or not abs(factor) <= operate.MOST_SHARE:
         return None
     if kind != operate.HUE:
@@ -36,27 +42,11 @@ def changes(kind, factor):
     return (kind, int(factor * 255) & 255) if -0.5 <= factor <= 0.5 else None
 
 
-# ---- ColorJitter ----
-
-def know(kind):
-    """Takes a class into account that is torchvision's ColorJitter, of v1 or v2."""
-    _kinds.add(kind)
-
-
-def knows(kind):
-    """Returns true if transforms of this class may be done here."""
-    return kind in _kinds
-
-
-def ranges_of(jitter):
-    """Returns the range of each factor, or None for one that stays, in the order of FUNCTIONS. Returns None for a transform
-    that is called as it is."""
-    if type(jitter) not in _kinds or not proven().issuperset(FUNCTIONS):
-        return None
-    ranges = jitter.brightness, jitter.contrast, jitter.saturation, jitter.hue
-    if not any(ranges) or not all(each is None or rng.is_range(each) for each in ranges):
-        return None
-    return tuple(each and tuple(each) for each in ranges)
+def numbers_of(wanted):
+    """Returns the numbers of changes as operate.recolour() takes them, or None: torchvision is to make the changes.
+    `wanted`: [(kind, factor)]."""
+    found = [changes(*each) for each in wanted]
+    return None if None in found else tuple(number for each in found for number in each)
 
 
 def hand_on_info(wanted):
@@ -64,33 +54,103 @@ def hand_on_info(wanted):
     return all(kind == operate.SATURATION for kind, _ in wanted)
 
 
-def numbers_of(wanted):
-    """Returns the numbers of these changes as operate.recolour() takes them, or None: torchvision is to make the changes."""
-    found = [changes(*each) for each in wanted]
-    return None if None in found else tuple(number for each in found for number in each)
-
-
 def one_by_one(image, wanted):
     """Returns the image that torchvision's own functions make."""
     for kind, factor in wanted:
-        image = getattr(F, FUNCTIONS[kind])(image, factor)
+        image = F.rgb_to_grayscale(image, 3) if kind == _TO_GREY else getattr(F, FUNCTIONS[kind])(image, factor)
     return image
 
 
-def jittered(lazy, ranges):
-    """Returns the image after a ColorJitter of a lazy image. Returns None if torchvision is to do all of it: nothing is drawn
-    then."""
-    if lazy.mode != "RGB" or lazy.is_transparent() or not operations_check.proves("colours") or not rng.can_draw_jitters():
+# ---- transforms ----
+
+def know(module):
+    """Takes the transforms of a module into account: torchvision.transforms.transforms, or v2."""
+    for name, method, names, maker in _TRANSFORMS:
+        kind = getattr(module, name, None)
+        if isinstance(kind, type) and exact.has_names(exact.plain(getattr(kind, method, None)), names):
+            _makers[kind] = maker
+
+
+def knows(kind):
+    """Returns true if transforms of this class may be done here."""
+    return kind in _makers
+
+
+def drawing(transform):
+    """Returns a function that draws, and returns what is wanted of a transform as it is now: [(kind, factor)]. Returns None if
+    the transform is called as it is."""
+    maker = _makers.get(type(transform))
+    return maker and maker(transform)
+
+
+def inside(transform):
+    """Returns the one ColorJitter that a RandomApply has, as a tuple; else ()."""
+    if _makers.get(type(transform)) not in (_applied, _applied_by_v2):
+        return ()
+    inner = transform.__dict__.get("transforms")
+    is_one = type(inner) in (list, tuple) and len(inner) == 1 and _makers.get(type(inner[0])) is _jitter
+    return tuple(inner) if is_one and exact.is_bare(inner[0]) else ()
+
+
+def _jitter(transform):
+    ranges = transform.brightness, transform.contrast, transform.saturation, transform.hue
+    if not any(ranges) or not all(each is None or rng.is_range(each) for each in ranges):
         return None
-    core = lazy.core()
-    if core is None:
+    copied = tuple(each and tuple(each) for each in ranges)
+    return functools.partial(rng.jitter, copied) if proven().issuperset(FUNCTIONS) else None
+
+
+def _grey(transform):
+    chance = _chance(transform)
+    return None if chance is None or GREY not in proven() else lambda: [(_TO_GREY, 0.0)] if rng.share() < chance else []
+
+
+def _applied(transform):
+    """v1 applies its transforms if the share is at most the chance, v2 if it is less."""
+    chance, draw = _chance(transform), _drawing_inside(transform)
+    return None if chance is None or draw is None else lambda: draw() if rng.share() <= chance else []
+
+
+def _applied_by_v2(transform):
+    chance, draw = _chance(transform), _drawing_inside(transform)
+    return None if chance is None or draw is None else lambda: draw() if rng.share() < chance else []
+
+
+def _drawing_inside(transform):
+    inner = inside(transform)
+    return drawing(inner[0]) if inner else None
+
+
+def _chance(transform):
+    """Returns the chance of a transform, as torch compares it, or None."""
+    return _SINGLE.unpack(_SINGLE.pack(transform.p))[0] if type(transform.p) in (float, int) and 0 <= transform.p <= 1 else None
+
+
+# Classes, and all names that the code of a method uses, in their order. A version that uses others does something else.
+_TRANSFORMS = (
+    ("ColorJitter", "forward", ("get_params", "brightness", "contrast", "saturation", "hue", "F", *FUNCTIONS), _jitter),
+    ("ColorJitter", "make_params",
+     ("torch", "randperm", "brightness", "_generate_value", "contrast", "saturation", "hue", "dict"), _jitter),
+    ("RandomGrayscale", "forward", ("F", "get_dimensions", "torch", "rand", "p", "rgb_to_grayscale"), _grey),
+    ("RandomGrayscale", "make_params", ("query_chw", "dict"), _grey),
+    ("RandomApply", "forward", ("p", "torch", "rand", "transforms"), _applied),
+    ("RandomApply", "forward", ("len", "torch", "rand", "p", "transforms"), _applied_by_v2))
+
+
+def changed(lazy, draw):
+    """Returns the image after the changes of a lazy image that are drawn. Returns None if torchvision is to do all of it:
+    nothing is drawn then."""
+    if lazy.mode != "RGB" or lazy.is_transparent() or not operations_check.proves("colours") or not rng.can_draw_colours():
         return None
-    wanted = rng.jitter(ranges)
+    wanted = draw()
+    if not wanted:
+        return lazy
     numbers = numbers_of(wanted)
-    if numbers is None or not operate.recolour_in_place(core, numbers):
-        return one_by_one(lazy.like(core), wanted)
+    core = None if numbers is None else lazy.core()
+    if core is None or not operate.recolour_in_place(core, numbers):
+        return one_by_one(lazy.image() if core is None else lazy.like(core), wanted)
     _core.count(_core.OPERATIONS)
-    return lazy_images.of_own(lazy.like(core, hand_on_info(wanted)))
+    return lazy_images.of_core(core, lazy.like(core, hand_on_info(wanted)))
 
 
 # ---- comparing ----

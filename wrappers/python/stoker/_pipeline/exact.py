@@ -5,6 +5,7 @@ own code runs. A transform is only ever replaced or left out if it is found here
 does not know what the transforms do.
 """
 
+import operator
 import os
 import sys
 from enum import Enum
@@ -172,6 +173,10 @@ def _is_simple(value):
     return isinstance(value, _SIMPLE) or is_torchvisions(value)
 
 
+def _are_same(values, objects):
+    return type(values) in (list, tuple) and len(values) == len(objects) and all(map(operator.is_, values, objects))
+
+
 def is_torchvisions(value):
     """Returns true for a function or a named value of torchvision's."""
     if type(value) is FunctionType:
@@ -186,13 +191,19 @@ def is_readable(tensor):
             and 0 < tensor.ndim and tensor.numel() <= _MOST_NUMBERS and rng.can_draw())
 
 
-def seen(transform):
+def seen(transform, inside=()):
     """Returns the objects that must stay unchanged for a transform's Inspection to stay valid (_core.found()). Returns
-    None if changes cannot be seen, or if the result would hold objects of the program's."""
+    None if changes cannot be seen, or if the result would hold objects of the program's. `inside`: all transforms that the
+    transform has, in a list or a tuple."""
     state = transform.__dict__
-    if not all(map(_is_simple, list(state.values()))):
+    if not all(_is_simple(value) or _are_same(value, inside) for value in list(state.values())):
         return None
     parts = [type(transform), state, _items(state)]
+    for each in inside:
+        found = seen(each)
+        if found is None:
+            return None
+        parts += each, ("__class__", type(each), "__dict__", each.__dict__), *found[1:]
     for name, value in list(state.items()):
         if name in _HOOKS and isinstance(value, dict):
             parts += value, _items(value)

@@ -17,10 +17,10 @@ _unknown = set()  # classes whose transforms are always called as they are
 
 
 class Inspection:
-    __slots__ = ("step", "start", "link", "tensor_step", "image_step", "boxes", "filters", "ranges")
+    __slots__ = ("step", "start", "link", "tensor_step", "image_step", "boxes", "filters", "drawing")
 
     def __init__(self, step=None, start=None, link=None, tensor_step=None, image_step=None, boxes=None,
-                 filters=None, ranges=None):
+                 filters=None, drawing=None):
         self.step = step  # the tuple for core/steps (steps.py)
         self.tensor_step = tensor_step  # the same for a tensor of bytes of torch's own class,
         self.image_step = image_step  # and for one of another class
@@ -28,7 +28,7 @@ class Inspection:
         self.link = link  # the key of a further transform in a chain
         self.boxes = boxes  # what it does with boxes (box_steps.py)
         self.filters = filters  # of timm's crops (timms.py)
-        self.ranges = ranges  # of ColorJitter's factors (colours.py)
+        self.drawing = drawing  # draws its changes of colours (colours.py)
 
 
 NOTHING = Inspection()
@@ -69,12 +69,12 @@ def _inspect(transform):
     if not any(each.knows(kind) for each in (steps, tensor_tail, box_steps, timms, colours)):
         _unknown.add(kind)
         return NOTHING
-    seen = exact.seen(transform)  # first: another thread may change the transform meanwhile
+    seen = exact.seen(transform, colours.inside(transform))  # first: another thread may change the transform meanwhile
     if not exact.is_bare(transform):
         return NOTHING
     step = steps.step_of(transform)
     each = Inspection(step, *tensor_tail.keys_of(transform), *steps.tensor_steps_of(transform, step),
-                      box_steps.of(transform), timms.filters_of(transform), colours.ranges_of(transform))
+                      box_steps.of(transform), timms.filters_of(transform), colours.drawing(transform))
     if seen is not None:
         cache.put(_known, id(transform), (seen, each), _MOST)
     return each

@@ -22,9 +22,9 @@ _OF_CORES = 4, HWC, U8, None  # the layout of the pixels in core images of mode 
 
 
 class LazyImage:
-    __slots__ = ("channels", "_plan", "_pixels", "_image", "_original", "_parent", "_waits")
+    __slots__ = ("channels", "_plan", "_pixels", "_image", "_original", "_parent", "_waits", "_core")
 
-    def __init__(self, plan, channels=3, pixels=None, image=None, original=None, waits=False):
+    def __init__(self, plan, channels=3, pixels=None, image=None, original=None, waits=False, core=None):
         self._plan = plan  # the noted operations: on a JPEG, if the plan has a source,
         self._pixels = pixels  # on rows of pixels, contiguous,
         self._image = image  # or on an image of Pillow's
@@ -32,6 +32,7 @@ class LazyImage:
         self._original = original  # the image to return while nothing was noted
         self._parent = original  # the image whose info a new one gets
         self._waits = waits  # true for an image of Pillow's that waits as a plan
+        self._core = core  # the image's core image, if the image was made here
 
     @property
     def size(self):
@@ -97,7 +98,7 @@ class LazyImage:
     def _become(self, pixels):
         self._changes()
         self._plan = Plan.whole(None, (pixels.shape[1], pixels.shape[0]))
-        self._pixels, self._image, self._waits = pixels, None, False
+        self._pixels, self._image, self._core, self._waits = pixels, None, None, False
 
     def pixels(self):
         """Returns the result as an array of height x width x channels bytes. The caller must not write to it."""
@@ -125,7 +126,9 @@ class LazyImage:
         return self._parent is not None and "transparency" in self._parent.info
 
     def core(self):
-        """Returns a new core image of the result, or None if that cannot be done. It is for colours only."""
+        """Returns a core image of the result that nothing else has, or None if that cannot be done. It is for colours only."""
+        if self._core is not None and self._plan.is_whole(self._image.size):
+            return self._core
         core = versions.empty_core(self.size)
         memory = None if self._pixels is not None else _core.memory(core, self.size)
         if memory is None:
@@ -238,12 +241,12 @@ def of_image(image):
     lazy = of_waiting(image)
     if lazy is not None:
         return lazy
-    return of_own(image)
-
-
-def of_own(image):
-    """Returns a lazy image of an image of Pillow's own class and of mode RGB or L, whose pixels are there."""
     return LazyImage(Plan.whole(None, image.size), 3 if image.mode == "RGB" else 1, image=image, original=image)
+
+
+def of_core(core, image):
+    """Returns a lazy image of a core image, which only this image of Pillow's has so far."""
+    return LazyImage(Plan.whole(None, image.size), image=image, original=image, core=core)
 
 
 def of_loaded(image):

@@ -67,8 +67,8 @@ def _noted(transforms, at, image, end, is_kept):
             if done is not None:
                 image, at = done, at + 1
                 continue
-        elif each.ranges is not None:
-            done = colours.jittered(image, each.ranges) if isinstance(image, LazyImage) else None
+        elif each.drawing is not None:
+            done = colours.changed(image, each.drawing) if isinstance(image, LazyImage) else None
             if done is not None:
                 image, at = done, at + 1
                 continue

@@ -75,7 +75,7 @@ def drawn_at_once(draw, *arguments):
     return result
 
 
-# ---- ColorJitter's numbers ----
+# ---- the numbers of changes of colours ----
 
 def jitter(ranges, generator=torch._C.default_generator):
     """Draws the order of torch.randperm(4), and what uniform_() makes of each range. Returns [(kind, factor)] in that order,
@@ -83,23 +83,30 @@ def jitter(ranges, generator=torch._C.default_generator):
     return _core.jitter(ranges, generator)
 
 
+def share():
+    """Draws torch.rand(1)."""
+    return _core.share(torch._C.default_generator)
+
+
 def is_range(values):
     """Returns true for two plain numbers between which uniform_() draws."""
     return is_pair(values) and -1e6 < values[0] <= values[1] < 1e6
 
 
-def can_draw_jitters():
-    """Returns true if ColorJitter's numbers are drawn here."""
-    return can_draw() and _jitters_are_understood()
+def can_draw_colours():
+    """Returns true if the numbers of changes of colours are drawn here."""
+    return can_draw() and _colours_are_understood()
 
 
 @functools.cache
-def _jitters_are_understood():
-    """Returns true if torch draws as jitter() does."""
+def _colours_are_understood():
+    """Returns true if torch draws as share() and jitter() do."""
     generator = torch.Generator().manual_seed(21)
     other = torch.Generator().manual_seed(21)
     ranges = (0.6, 1.4), None, (0.0, 1.9), (-0.5, 0.1)
     for _ in range(100):
+        if torch.rand(1, generator=generator, device="cpu").item() != _core.share(other):
+            return False
         order = torch.randperm(4, generator=generator, device="cpu").tolist()
         factors = [each and torch.empty(1, dtype=torch.float32, device="cpu").uniform_(*each, generator=generator).item()
                    for each in ranges]

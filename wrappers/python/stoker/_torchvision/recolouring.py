@@ -24,10 +24,10 @@ def grey(image, channels):
 
 def drawn(jitter, image):
     """Draws ColorJitter's numbers for an image. Returns [(kind, factor)] in their order, or None: nothing is drawn then."""
-    if not _is_fit(image) or not exact.is_bare(jitter) or not rng.can_draw_jitters():
+    if not _is_fit(image) or not exact.is_bare(jitter) or not rng.can_draw_colours():
         return None
-    ranges = colours.ranges_of(jitter)
-    return None if ranges is None else rng.jitter(ranges)
+    draw = colours.drawing(jitter)
+    return draw and draw()
 
 
 def changed(image, wanted):

@@ -43,9 +43,9 @@ def install():
         for kind, name in enumerate(colours.FUNCTIONS):
             _replace(F.F_pil, name, _adjuster(kind, name))
         _replace(F.F_pil, colours.GREY, _to_grayscale)
-        exact.watch(F, colours.FUNCTIONS)
-        exact.watch(F.F_pil, colours.FUNCTIONS)
-        colours.know(T.ColorJitter)
+        exact.watch(F, (*colours.FUNCTIONS, "rgb_to_grayscale"))
+        exact.watch(F.F_pil, (*colours.FUNCTIONS, colours.GREY))
+        colours.know(T)
 
 
 def install_v2():
@@ -54,6 +54,8 @@ def install_v2():
     if is_wanted() and "compose_v2" not in PLAIN:
         v2 = sys.modules["torchvision.transforms.v2"]
         tensor_tail.know_v2()
+        colours.know(v2)
+        exact.watch(v2.functional, (*colours.FUNCTIONS, "rgb_to_grayscale"))
         _kinds["v2"] = v2.Compose
         for name in ("make_params", "_get_params"):
             if name in v2.RandomResizedCrop.__dict__:
