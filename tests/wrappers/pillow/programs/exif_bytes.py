@@ -8,8 +8,8 @@ import struct
 import sys
 import warnings
 
+from PIL import ExifTags, TiffImagePlugin, TiffTags
 from PIL import Image as PILImage
-from PIL import TiffImagePlugin, TiffTags
 from stoker import Image
 from stoker._pillow import exif, exif_bytes, versions
 
@@ -101,11 +101,17 @@ def example(dice):
     return data[:dice.randrange(len(data))] if dice.random() < 0.05 else data
 
 
+def named(tag):
+    """Returns the tag as a member of Pillow's own enumeration, which a Pillow before 9.4 does not have."""
+    return ExifTags.Base(tag) if hasattr(ExifTags, "Base") else tag
+
+
 def changes(dice):
     """Returns functions that a program may call before it wants the bytes."""
     tag = dice.choice(TAGS[None])
     return [dice.choice((
-        lambda one: one.get(tag), lambda one: one.get(0x0112), lambda one: one.__delitem__(tag) if tag in one else None,
+        lambda one: one.get(tag), lambda one: one.get(0x0112), lambda one: one.get(named(0x0112)),
+        lambda one: one.get(named(tag)), lambda one: one.__setitem__(named(tag), 7), lambda one: one.__delitem__(tag) if tag in one else None,
         lambda one: one.__setitem__(0x0112, 3), lambda one: one.__setitem__(tag, "text"), lambda one: one.__setitem__(tag, 7),
         lambda one: one.__setitem__(tag, (1, 2)), lambda one: one.get_ifd(EXIF), lambda one: str(one), lambda one: dict(one),
         lambda one: one.__setitem__(tag, 0.5), lambda one: one.hide_offsets() if hasattr(one, "hide_offsets") else None,

@@ -33,6 +33,8 @@ _SAMPLE = {
             _INTEROP: {1: (2, 4, b"R98\0")}},
     _GPS: {0: (1, 4, b"\2\3\0\0"), 1: (2, 2, b"N\0"), 2: (5, 3, "6L", 47, 1, 0, 7, 2500, 200)}}
 
+_INTEGERS = int, getattr(ExifTags, "Base", int)  # Pillow's exif_transpose() names its tag
+
 _known = None  # the _Known of this process, once Pillow has imported its plugin; _UNKNOWN if Pillow is to write all data
 
 
@@ -220,7 +222,7 @@ def _known_now():
 
 def _try(function, one, argument):
     """Returns what a function returns, or None if Pillow is to do it."""
-    if one._info is None or type(argument) is not int:
+    if one._info is None or type(argument) not in _INTEGERS:
         return None
     known = _known_now()
     try:
