@@ -48,6 +48,9 @@ OWN_PARTS = (
 
 def _imports_nothing(name):
     """Returns true if Pillow opens a file of this name, or without a name, by plugins that it has imported already."""
+    stem, dot, ending = name.rpartition(".")
+    if (dot + ending).lower() in Image.EXTENSION and stem and stem[-1] not in "./":
+        return True
     ending = os.path.splitext(name)[1].lower() if name else ""
     return ending in Image.EXTENSION or (not ending and getattr(Image, "_initialized", 0) > 0)
 

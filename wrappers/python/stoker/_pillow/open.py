@@ -128,11 +128,18 @@ def _is_pillows(prefix):
 
 
 def _form_of(file):
-    """Returns the Form of a file that is to be opened, if an image can be made of it; else None."""
-    if type(file) is not io.BufferedReader or not sources.is_plain(file) or file.raw.tell() or file.tell():
+    """Returns the Form of a file that is to be opened, if an image can be made of it; else None. Pillow goes to the file's
+    beginning first."""
+    if type(file) is not io.BufferedReader or not sources.is_plain(file):
         return None
     form = sources.plain_form_of(file)
     return form if type(form) is sources.Form and _is_taken(form) else None
+
+
+def _form_of_given(file):
+    """Returns the result of _form_of() for the program's file, of which nothing was read."""
+    form = _form_of(file)
+    return None if form is None or file.raw.tell() or file.tell() else form
 
 
 def _form_of_name(name):
@@ -144,8 +151,7 @@ def _form_of_name(name):
 def _is_taken(form):
     """Returns true if loading the image would not read the file, either."""
     if headers.knows(form):
-        is_one = take.sampled_size(form) is not None or take.may_become_rgb(form)
-        return is_one and _is_pillows(form.head[:16])
+        return (take.sampled_size(form) is not None or take.may_become_rgb(form)) and _is_pillows(form.head[:16])
     return (take.jpeg_size(form) is not None or take.may_become_rgb(form)) and _is_pillows(form.head[:16])
 
 
@@ -182,15 +188,15 @@ def _opened(name):
 
 
 def _open_by_name(name):
-    """Returns (the image or None, a turn that begins with the file) for a name that is a str."""
+    """Returns (the image, None), or (None, a turn that begins with the file), for a name that is a str."""
     file, form = _opened(name)
+    image = None if form is None else _known_image(form, file, name)
+    if image is not None:
+        return image, None
     turn = _Turn(file)
-    if form is None:
-        return None, turn
-    image = _known_image(form, file, name)
-    if image is None:
+    if form is not None:
         turn.ahead = turn.stand_in(file, form)
-    return image, turn
+    return None, turn
 
 
 def _known_image(form, file, name=""):
@@ -267,7 +273,7 @@ def _open_here(fp, mode, formats):
     """Returns the image, or None if Pillow is to open it."""
     form = None
     if type(fp) is io.BufferedReader and mode == "r" and formats is None and sources.is_ready():
-        form = attempt_beside(_form_of, fp)
+        form = attempt_beside(_form_of_given, fp)
         image = None if form is None else _known_image(form, fp)
         if image is not None:
             return image

@@ -4,6 +4,7 @@ A JPEG becomes a plan only if Pillow would certainly load it without an error, a
 pixels (check.py). Afterwards the image and its file are as Pillow leaves them.
 """
 
+import functools
 import io
 import sys
 
@@ -150,6 +151,7 @@ def _may_have_form(size, info, components):
             and _flaw(size, info[:9] + (1,), components) is None)
 
 
+@functools.cache
 def _flaw_of_kind(components, color, precision, progressive, arithmetic, multiscan, wanted=3):
     """Returns a reason that depends neither on the size nor on damage, or None. So many components are wanted."""
     if (progressive or multiscan) and not check.proven().scans:
