@@ -7,8 +7,5 @@
 /* Returns the cache, or NULL without a tier. Call it after the environment was set. The cache lives
  * as long as this process. Safe in threads, as all calls of the cache are. */
 struct stk_cache *job_cache(void);
-/* Returns the cache if it is open already. Else a detached thread begins to open it,
- * and the result is NULL: opening asks the origin, which may hang. */
-struct stk_cache *job_cache_if_open(void);
 /* Returns the same cache without its run, which counts only what the job does; or NULL. */
 struct stk_cache *job_cache_without_run(void);

@@ -107,7 +107,7 @@ static void *look_after_tiers(void *context)
             stk_tier_recount_end(watched->tiers[i].shared, &watched->recount[i], &over);
         }
     }
-    superseded_watch(&ended, &at_work);
+    superseded_watch(&watched->run, &ended, &at_work);
     pthread_mutex_unlock(&at_work);
     return context;
 }

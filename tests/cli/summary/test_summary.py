@@ -141,12 +141,16 @@ def test_it_is_said_loudly_when_nothing_matched(jobs, data):
     assert (ran.opens, ran.epochs) == (0, [])
 
 
-def test_a_server_that_hangs_is_not_waited_for(jobs, origin):
+@pytest.mark.parametrize("after_s", [0, 1])
+def test_a_server_that_hangs_is_not_waited_for(jobs, origin, scratch, after_s):
     """The server is asked whether this user may read the directory."""
     _, mount = origin.files("hung", 1, 100)
+    begun = scratch / "begun"
     with concurrent.futures.ThreadPoolExecutor() as pool:
-        ran = pool.submit(jobs.run, ["sleep", "2"], path=mount)
-        time.sleep(1)
+        ran = pool.submit(jobs.run, ["sh", "-c", f"touch {begun}; sleep 2"], path=mount)
+        while not begun.exists():
+            time.sleep(0.01)
+        time.sleep(after_s)
         with origin.fs.faults(hang_ns=600 * 10**9):
             assert "NOTHING WAS SERVED: no process opened a file" in ran.result(hang.patience(20)).said
 
