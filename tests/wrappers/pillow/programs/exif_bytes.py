@@ -211,7 +211,7 @@ class Derived(Image.Exif):
 
 
 FULL = exif.sample(b"II*\0", exif_bytes._SAMPLE)
-assert is_made(FULL) and exif_bytes._known.is_right and is_made_of_image(False) and is_made_of_image(True)
+assert is_made(FULL) and exif_bytes._finding.known.is_right and is_made_of_image(False) and is_made_of_image(True)
 derived = Derived()
 derived.load(FULL)
 assert exif_bytes._try(exif_bytes._tobytes, derived, 8) is None

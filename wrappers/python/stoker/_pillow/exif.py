@@ -21,8 +21,26 @@ EXIF_CLASS = Image.Exif
 _SAMPLE = {0x010F: (2, 19, b"a maker of cameras\0"), 0x0112: (3, 1, "H", 6), 0x011A: (5, 1, "2L", 300, 1), 0x0128: (3, 1, "H", 2)}
 _METHODS = "__init__", "reset", "load", "_ensure_read", "_unpack"
 
-_known = None  # the _Known of this process, once Pillow has imported its plugin; _UNKNOWN if Pillow is to read all data
 _latest = None, None  # the last data, and what it is as _Parsed
+
+
+class Finding:
+    """A comparison with Pillow's plugin for TIFF, made once Pillow has imported the plugin and would log nothing of the
+    examples."""
+
+    __slots__ = ("_kind", "known")
+
+    def __init__(self, kind):
+        self._kind = kind
+        self.known = None
+
+    def get(self):
+        """Returns the object of the kind, or None before there can be one. It knows nothing if the examples differ or fail."""
+        plugin = sys.modules.get("PIL.TiffImagePlugin")
+        if self.known is None and plugin is not None and not is_logging(plugin.logger):
+            self.known = unknown = self._kind()  # for the examples, for other threads, and for good if an error comes
+            self.known = attempt_beside(self._kind().look_at, plugin) or unknown
+        return self.known
 
 
 class _Known:
@@ -52,7 +70,7 @@ class _Known:
         return self.is_right and _core.are_as_seen(self.parts) and not is_logging(self.logger)
 
 
-_UNKNOWN = _Known()
+_finding = Finding(_Known)
 
 
 def is_logging(logger):
@@ -142,12 +160,8 @@ def _read(known, exif, data):
 
 def may_read():
     """Returns true if Pillow's directories are read here, and Pillow would log nothing of them."""
-    global _known
-    plugin = sys.modules.get("PIL.TiffImagePlugin")
-    if _known is None and plugin is not None and not is_logging(plugin.logger):
-        _known = _UNKNOWN  # for other threads, and for good if an error comes
-        _known = attempt_beside(_Known().look_at, plugin) or _UNKNOWN
-    return _known is not None and _known.may_read()
+    known = _finding.get()
+    return known is not None and known.may_read()
 
 
 def _loaded(exif, data):
@@ -155,7 +169,7 @@ def _loaded(exif, data):
     if (type(data) is not bytes or type(exif) is not EXIF_CLASS or exif._loaded_exif is not None
             or exif._data or exif._hidden_data or exif._ifds or exif._info is not None):
         return False
-    return may_read() and _read(_known, exif, data)
+    return may_read() and _read(_finding.known, exif, data)
 
 
 def load(self, data):

@@ -15,7 +15,7 @@ from PIL import ExifTags, TiffTags
 
 from .. import _core
 from .._base import header
-from .._base.own import attempt, attempt_beside
+from .._base.own import attempt
 from . import exif, versions
 
 _ASCII, _SHORT, _LONG, _RATIONAL = 2, 3, 4, 5  # types of TIFF
@@ -34,8 +34,6 @@ _SAMPLE = {
     _GPS: {0: (1, 4, b"\2\3\0\0"), 1: (2, 2, b"N\0"), 2: (5, 3, "6L", 47, 1, 0, 7, 2500, 200)}}
 
 _INTEGERS = int, getattr(ExifTags, "Base", int)  # Pillow's exif_transpose() names its tag
-
-_known = None  # the _Known of this process, once Pillow has imported its plugin; _UNKNOWN if Pillow is to write all data
 
 
 class Left(Exception):
@@ -81,7 +79,7 @@ class _Known:
         return self.is_right and _core.are_as_seen(self.parts) and exif.may_read()
 
 
-_UNKNOWN = _Known()
+_finding = exif.Finding(_Known)
 
 
 def _seen(one):
@@ -210,21 +208,11 @@ def _take(known, one, tag):
     return value
 
 
-def _known_now():
-    """Returns the _Known, or None if Pillow would log its look at the examples, or has not imported its plugin."""
-    global _known
-    plugin = sys.modules.get("PIL.TiffImagePlugin")
-    if _known is None and plugin is not None and not exif.is_logging(plugin.logger):
-        _known = _UNKNOWN  # for the examples, for other threads, and for good if an error comes
-        _known = attempt_beside(_Known().look_at, plugin) or _UNKNOWN
-    return _known
-
-
 def _try(function, one, argument):
     """Returns what a function returns, or None if Pillow is to do it."""
     if one._info is None or type(argument) not in _INTEGERS:
         return None
-    known = _known_now()
+    known = _finding.get()
     try:
         return function(known, one, argument) if known is not None and known.may_write() else None
     except (Left, KeyError):
@@ -243,4 +231,5 @@ def item(self, tag):
 
 def _may_have(one, tag):
     """Returns false if the data surely has no such tag that is still to be converted: many programs look for some."""
-    return _known is None or type(one._info) is not _known.kind or tag in one._info._tagdata
+    known = _finding.known
+    return known is None or type(one._info) is not known.kind or tag in one._info._tagdata
