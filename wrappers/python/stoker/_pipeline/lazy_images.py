@@ -12,6 +12,7 @@ import torch
 from PIL import Image
 
 from .. import _core
+from .._base.own import attempt_beside
 from .._pillow import hook, pending, versions
 from .._pillow.plan import HWC, U8, Plan, turned_image
 from . import rng, tensor_tail
@@ -250,8 +251,9 @@ def of_core(core, image):
 
 
 def of_loaded(image):
-    """Returns a lazy image of a Pillow image that was never a file, so that nothing can fail; else None."""
-    return of_image(image) if type(image) is Image.Image and not _is_bomb(image.size) else None
+    """Returns a lazy image of a Pillow image that was never a file and is not closed, so that nothing can fail; else None."""
+    is_sound = type(image) is Image.Image and type(image.__dict__.get(versions.FIELD)) is versions.CORE and not _is_bomb(image.size)
+    return of_image(image) if is_sound else None
 
 
 def _is_bomb(size):
@@ -260,10 +262,11 @@ def _is_bomb(size):
 
 
 def of_waiting(image):
-    """Returns a lazy image of a Pillow image whose pixels are not decoded and whose plan is unused; else None."""
+    """Returns a lazy image of a Pillow image whose pixels are not decoded and whose plan is unused; else None. An image that
+    cannot be decoded fails once more in the transform that wants its pixels."""
     if not tensor_tail.is_pillows(image):
         return None
-    plan = hook.unused_plan(image)
+    plan = attempt_beside(hook.unused_plan, image)
     if plan is None or _is_bomb(plan.size):
         return None
     return LazyImage(plan, original=image, waits=True)
