@@ -3,6 +3,7 @@
 import importlib
 import math
 import random
+import warnings
 
 import numpy
 import pytest
@@ -193,3 +194,18 @@ def test_what_jitters_here(monkeypatch):
     monkeypatch.setattr(torch, "randperm", lambda count: torch.arange(count))
     assert recolouring.drawn(jitter, image) is None
     assert torch.equal(torch.get_rng_state(), before)
+
+
+def test_a_function_that_warns_is_torchvisions(monkeypatch):
+    """As those do that call Pillow 11.3's fromarray() with a mode."""
+    plain = exact.F.F_pil.adjust_hue
+
+    def warning(*arguments):
+        warnings.warn("deprecated", DeprecationWarning)
+        return plain(*arguments)
+    assert colours._is_same("adjust_hue")
+    monkeypatch.setattr(exact.F.F_pil, "adjust_hue", warning)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        assert not colours._is_same("adjust_hue")
+    assert not caught

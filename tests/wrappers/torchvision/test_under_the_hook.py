@@ -186,3 +186,11 @@ def test_mixed_pipelines(tell, version):
     assert hooked["counts"]["colours"] > count / 20
     assert hooked["counts"]["crops"] > count / 9 or importlib.util.find_spec("timm") is None
     record("torchvision", "mixed pipelines", version, f"{count} pipelines", "same")
+
+
+def test_odd_things_with_colours(tell):
+    """Functions that a program replaces, attributes that it deletes, images that fail, and transforms that end."""
+    plain, hooked = (tell(how, "odd_colours.py") for how in ("plainly", "hooked"))
+    assert_no_difference(plain["outcomes"], hooked["outcomes"])
+    assert all(any("raised" in str(each) for name, each in plain["outcomes"].items() if word in name)
+               for word in ("damaged", "closed", "no hue"))

@@ -6,6 +6,7 @@ then on.
 
 import functools
 import struct
+import warnings
 
 import numpy
 import torchvision
@@ -23,6 +24,7 @@ GREY = "to_grayscale"
 WITHOUT_COLOURS = (operate.SATURATION, 0.0)
 
 _TO_GREY = len(FUNCTIONS)  # the kind of a change to grey
+_RANGES = {"brightness", "contrast", "saturation", "hue"}
 _SINGLE = struct.Struct("f")
 
 _SIZE = 31, 67
@@ -93,6 +95,8 @@ def inside(transform):
 
 
 def _jitter(transform):
+    if not transform.__dict__.keys() >= _RANGES:
+        return None
     ranges = transform.brightness, transform.contrast, transform.saturation, transform.hue
     if not any(ranges) or not all(each is None or rng.is_range(each) for each in ranges):
         return None
@@ -123,7 +127,8 @@ def _drawing_inside(transform):
 
 def _chance(transform):
     """Returns the chance of a transform, as torch compares it, or None."""
-    return _SINGLE.unpack(_SINGLE.pack(transform.p))[0] if type(transform.p) in (float, int) and 0 <= transform.p <= 1 else None
+    chance = transform.__dict__.get("p")
+    return _SINGLE.unpack(_SINGLE.pack(chance))[0] if type(chance) in (float, int) and 0 <= chance <= 1 else None
 
 
 # Classes, and all names that the code of a method uses, in their order. A version that uses others does something else.
@@ -167,8 +172,14 @@ def _name():
 
 
 def _is_same(name):
-    """Returns true if torchvision's function makes the decoder's pixels. Pillow's operations in it are those under the
-    hook, which are compared by themselves."""
+    """Returns true if torchvision's function makes the decoder's pixels, without a warning. Pillow's operations in it are those
+    under the hook, which are compared by themselves."""
+    with warnings.catch_warnings(record=True) as warned:
+        warnings.simplefilter("always")
+        return _makes_same(name) and not warned
+
+
+def _makes_same(name):
     plain = _plain(name)
     image = Image.frombytes("RGB", _SIZE, bytes(n * n * 7 + n // 5 & 255 for n in range(3 * _SIZE[0] * _SIZE[1])))
     if name == GREY:

@@ -30,8 +30,8 @@ _HOME = (os.path.dirname(torchvision.__file__) + os.sep,
 
 # Methods that a transform's instance must not have of its own.
 _METHODS = frozenset(("forward", "transform", "make_params", "_get_params", "_transform",
-                      "get_params", "check_inputs", "_check_inputs", "_call_kernel",
-                      "_needs_transform_list", "_call_impl", "_compiled_call_impl"))
+                      "get_params", "check_inputs", "_check_inputs", "_call_kernel", "_generate_value",
+                      "_needs_transform_list", "_transformed_types", "_call_impl", "_compiled_call_impl"))
 _METHOD_NAMES = tuple(sorted(_METHODS | {"__call__"}))
 _HOOKS = ("_forward_hooks", "_forward_pre_hooks", "_backward_hooks", "_backward_pre_hooks")
 _GLOBAL_HOOKS = tuple(
@@ -50,8 +50,9 @@ _FUNCTIONS = ("to_tensor", "pil_to_tensor", "convert_image_dtype", "normalize", 
 _PILLOW_FUNCTIONS = _TENSOR_FUNCTIONS = "resize", "crop", "pad", "hflip", "vflip"
 
 # Pillow's functions that torchvision's call, and its images' methods.
-_OF_PILLOW = ((Image, ("blend", "merge", "fromarray")), (ImageOps, ("expand",)),
-              (ImageEnhance, ("Brightness", "Contrast", "Color")))
+_OF_PILLOW = ((Image, ("blend", "merge", "fromarray", "new")), (ImageOps, ("expand",)),
+              (ImageEnhance, ("Brightness", "Contrast", "Color")), (ImageEnhance._Enhance, ("enhance",)),
+              *((kind, ("__init__",)) for kind in (ImageEnhance.Brightness, ImageEnhance.Contrast, ImageEnhance.Color)))
 _OF_IMAGES = ("resize", "crop", "transpose", "convert", "split", "tobytes", "getbands", "__array_interface__")
 
 # The functions that draw numbers for torchvision's transforms.

@@ -4,7 +4,9 @@ Most pipelines are the same for every image. So a transform is inspected once; f
 that it still consists of the same objects.
 """
 
+import functools
 import itertools
+import weakref
 
 from .. import _core
 from .._base import cache
@@ -17,7 +19,7 @@ _unknown = set()  # classes whose transforms are always called as they are
 
 
 class Inspection:
-    __slots__ = ("step", "start", "link", "tensor_step", "image_step", "boxes", "filters", "drawing")
+    __slots__ = ("step", "start", "link", "tensor_step", "image_step", "boxes", "filters", "drawing", "end")
 
     def __init__(self, step=None, start=None, link=None, tensor_step=None, image_step=None, boxes=None,
                  filters=None, drawing=None):
@@ -29,6 +31,7 @@ class Inspection:
         self.boxes = boxes  # what it does with boxes (box_steps.py)
         self.filters = filters  # of timm's crops (timms.py)
         self.drawing = drawing  # draws its changes of colours (colours.py)
+        self.end = None  # a weak reference to a transform with another one inside, which is forgotten with it
 
 
 NOTHING = Inspection()
@@ -69,12 +72,20 @@ def _inspect(transform):
     if not any(each.knows(kind) for each in (steps, tensor_tail, box_steps, timms, colours)):
         _unknown.add(kind)
         return NOTHING
-    seen = exact.seen(transform, colours.inside(transform))  # first: another thread may change the transform meanwhile
+    inside = colours.inside(transform)
+    seen = exact.seen(transform, inside)  # first: another thread may change the transform meanwhile
     if not exact.is_bare(transform):
         return NOTHING
     step = steps.step_of(transform)
     each = Inspection(step, *tensor_tail.keys_of(transform), *steps.tensor_steps_of(transform, step),
                       box_steps.of(transform), timms.filters_of(transform), colours.drawing(transform))
+    if inside:
+        each.end = weakref.ref(transform, functools.partial(_forget, id(transform)))
     if seen is not None:
         cache.put(_known, id(transform), (seen, each), _MOST)
     return each
+
+
+def _forget(key, _):
+    """Drops a finding, which holds the transform inside."""
+    _known.pop(key, None)
