@@ -4,7 +4,6 @@ Most pipelines are the same for every image. So a transform is inspected once; f
 that it still consists of the same objects.
 """
 
-import functools
 import itertools
 import weakref
 
@@ -80,12 +79,14 @@ def _inspect(transform):
     each = Inspection(step, *tensor_tail.keys_of(transform), *steps.tensor_steps_of(transform, step),
                       box_steps.of(transform), timms.filters_of(transform), colours.drawing(transform))
     if inside:
-        each.end = weakref.ref(transform, functools.partial(_forget, id(transform)))
+        each.end = _end_of(transform, _known)
     if seen is not None:
         cache.put(_known, id(transform), (seen, each), _MOST)
     return each
 
 
-def _forget(key, _):
-    """Drops a finding, which holds the transform inside."""
-    _known.pop(key, None)
+def _end_of(transform, known):
+    """Returns a weak reference that drops the finding on a transform, which holds the transform inside. It may do so when
+    this module's globals are gone."""
+    key = id(transform)
+    return weakref.ref(transform, lambda _: known.pop(key, None))
