@@ -5,6 +5,7 @@ then on.
 """
 
 import functools
+import operator
 import struct
 import warnings
 
@@ -109,20 +110,16 @@ def _grey(transform):
     return None if chance is None or GREY not in proven() else lambda: [(_TO_GREY, 0.0)] if rng.share() < chance else []
 
 
-def _applied(transform):
-    """v1 applies its transforms if the share is at most the chance, v2 if it is less."""
-    chance, draw = _chance(transform), _drawing_inside(transform)
-    return None if chance is None or draw is None else lambda: draw() if rng.share() <= chance else []
+def _applying(is_applied):
+    """Returns the maker for a RandomApply that compares its share with the chance by this function."""
+    def maker(transform):
+        chance, inner = _chance(transform), inside(transform)
+        draw = drawing(inner[0]) if inner else None
+        return None if chance is None or draw is None else lambda: draw() if is_applied(rng.share(), chance) else []
+    return maker
 
 
-def _applied_by_v2(transform):
-    chance, draw = _chance(transform), _drawing_inside(transform)
-    return None if chance is None or draw is None else lambda: draw() if rng.share() < chance else []
-
-
-def _drawing_inside(transform):
-    inner = inside(transform)
-    return drawing(inner[0]) if inner else None
+_applied, _applied_by_v2 = _applying(operator.le), _applying(operator.lt)
 
 
 def _chance(transform):

@@ -62,13 +62,8 @@ def _noted(transforms, at, image, end, is_kept):
             if noted:
                 at += noted
                 continue
-        elif each.filters is not None:
-            done = timms.cropped(transforms[at], each.filters, image)
-            if done is not None:
-                image, at = done, at + 1
-                continue
-        elif each.drawing is not None:
-            done = colours.changed(image, each.drawing) if isinstance(image, LazyImage) else None
+        elif each.filters is not None or each.drawing is not None:
+            done = _drawn(transforms[at], each, image)
             if done is not None:
                 image, at = done, at + 1
                 continue
@@ -79,6 +74,13 @@ def _noted(transforms, at, image, end, is_kept):
                 continue
         return _ordinary(image), at
     return _ended(image, end), at
+
+
+def _drawn(transform, found, image):
+    """Returns the image after a transform whose numbers are not those of a step, or None if the transform is to be called."""
+    if found.filters is not None:
+        return timms.cropped(transform, found.filters, image)
+    return colours.changed(image, found.drawing) if isinstance(image, LazyImage) else None
 
 
 def _of_memory(image):

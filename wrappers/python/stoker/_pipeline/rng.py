@@ -77,10 +77,10 @@ def drawn_at_once(draw, *arguments):
 
 # ---- the numbers of changes of colours ----
 
-def jitter(ranges, generator=torch._C.default_generator):
+def jitter(ranges):
     """Draws the order of torch.randperm(4), and what uniform_() makes of each range. Returns [(kind, factor)] in that order,
     without the kinds whose range is None."""
-    return _core.jitter(ranges, generator)
+    return _core.jitter(ranges, torch._C.default_generator)
 
 
 def share():
@@ -110,7 +110,7 @@ def _colours_are_understood():
         order = torch.randperm(4, generator=generator, device="cpu").tolist()
         factors = [each and torch.empty(1, dtype=torch.float32, device="cpu").uniform_(*each, generator=generator).item()
                    for each in ranges]
-        if jitter(ranges, other) != [(kind, factors[kind]) for kind in order if ranges[kind] is not None]:
+        if _core.jitter(ranges, other) != [(kind, factors[kind]) for kind in order if ranges[kind] is not None]:
             return False
     return torch.equal(other.get_state(), generator.get_state())
 
